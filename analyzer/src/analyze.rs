@@ -1,0 +1,225 @@
+//! From a template to its spec: runs the experiments with two independent sets of sentinels, compares what they
+//! found, and puts it together.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use unjinja_spec::{
+    Capabilities, Evidence, FormatSpec, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens, ToolFormat, Tools,
+};
+
+use crate::calls::{self, Trouble};
+use crate::frame::{self, Frame};
+use crate::lab::{Call, Empty, Lab, SENTINELS, Sentinels, Style, Turn};
+use crate::render::Template;
+use crate::text;
+
+/// Why a template has no spec.
+#[derive(Clone, Debug)]
+pub struct AnalyzeError {
+    /// Name of the template.
+    pub template: String,
+    /// What was found, with the comparison that found it.
+    pub problem: String,
+}
+
+impl std::fmt::Display for AnalyzeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.template, self.problem)
+    }
+}
+
+impl std::error::Error for AnalyzeError {}
+
+/// Names for a template's spec.
+#[derive(Clone, Debug, Default)]
+pub struct Naming {
+    /// Name of the spec; made from the file name where empty.
+    pub name: String,
+    /// Where the template comes from.
+    pub source: String,
+    /// File name of the template.
+    pub file: String,
+}
+
+impl Naming {
+    /// Names after a file alone.
+    pub fn of_file(file: &str) -> Self {
+        Self { name: String::new(), source: String::new(), file: file.to_owned() }
+    }
+}
+
+/// What the experiments with one set of sentinels found.
+#[derive(Clone, Debug, PartialEq)]
+struct Findings {
+    frame: Frame,
+    tools: Tools,
+    capabilities: Capabilities,
+    unsupported: Option<String>,
+}
+
+/// Derives the spec of a template. It holds no record of round trips yet; see [`verify`](crate::verify).
+///
+/// # Errors
+/// Where the template cannot render the simplest conversation, and where the two sets of sentinels disagree.
+pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
+    let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
+    let lab = Lab::new(template);
+    let [first, second] = SENTINELS.each_ref().map(|s| findings(&lab, s));
+    let (first, second) = (first.map_err(fail)?, second.map_err(fail)?);
+    if let Some(difference) = disagreement(&first, &second) {
+        return Err(fail(format!("two sets of sentinels give different answers: {difference}")));
+    }
+    let mut findings = first;
+    finish_reasoning(&mut findings);
+    let Findings { frame, tools, capabilities, unsupported } = findings;
+    let mut spec = FormatSpec {
+        spec_version: SPEC_VERSION,
+        unsupported,
+        template: TemplateInfo {
+            name: if naming.name.is_empty() { name_of(&naming.file) } else { naming.name.clone() },
+            source: naming.source.clone(),
+            file: naming.file.clone(),
+            sha256: sha256(template.source()),
+            also: Vec::new(),
+        },
+        capabilities,
+        turn: unjinja_spec::Turn {
+            user_start: frame.user_start,
+            assistant_start: frame.assistant_start,
+            end: frame.end,
+        },
+        generation_prompt: frame.prompts,
+        reasoning: frame.reasoning,
+        content: frame.content,
+        tools,
+        tokens: Tokens::default(),
+        evidence: Evidence { renders: lab.renders(), ..Evidence::default() },
+    };
+    spec.tokens.preserved = preserved(&spec);
+    Ok(spec)
+}
+
+/// A call's opening marker ends open reasoning where calls are closed too: only then can prose about a call be told
+/// from a call.
+fn finish_reasoning(findings: &mut Findings) {
+    let tools = &findings.tools;
+    let closed = [&tools.section_end, &tools.per_call_end, &tools.function.close].iter().any(|m| !m.trim().is_empty());
+    findings.frame.reasoning.ended_by_call =
+        findings.frame.reasoning.mode != ReasoningMode::None && tools.format != ToolFormat::None && closed;
+}
+
+fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
+    let style = calls::style(lab, s);
+    let frame = frame::find(lab, s, style)?;
+    let mut unsupported = None;
+    let (mut tools, mut parallel) = (Tools::default(), false);
+    if let Some(style) = style {
+        match calls::find(lab, s, style, &frame) {
+            Ok((found, found_parallel)) => (tools, parallel) = (found, found_parallel),
+            Err(Trouble::NoCalls) => {}
+            Err(Trouble::Unsupported(reason)) => unsupported = Some(reason),
+        }
+    }
+    let reasons = frame.reasoning.mode != ReasoningMode::None;
+    let capabilities = capabilities(lab, s, style, parallel, reasons);
+    Ok(Findings { frame, tools, capabilities, unsupported })
+}
+
+fn capabilities(lab: &Lab<'_>, s: &Sentinels, style: Option<Style>, parallel: bool, reasoning: bool) -> Capabilities {
+    let user = json!({"role": "user", "content": s.user});
+    let shows = |messages: &[Value], tools: &Value, needle: &str| {
+        lab.render(messages, tools, true, &[]).is_ok_and(|text| text.contains(needle))
+    };
+    let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
+    let offered = crate::lab::tools_for(s, std::slice::from_ref(&call));
+    let system = json!({"role": "system", "content": s.content});
+    let parts = json!({"role": "user", "content": [{"type": "text", "text": s.user}]});
+    let can = |object_arguments, empty| calls::renders(lab, s, Style { object_arguments, empty });
+    let nonnull = style.is_some_and(|style| {
+        let null = Style { empty: Empty::Null, ..style };
+        let turn = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), null);
+        turn.map_or(true, |text| text.contains("None") || text.contains("null"))
+    });
+    Capabilities {
+        tools: shows(std::slice::from_ref(&user), &offered, s.functions[0]),
+        tool_calls: style.is_some(),
+        parallel_tool_calls: parallel,
+        system_role: shows(&[system, user], &Value::Null, s.content),
+        typed_content: shows(&[parts], &Value::Null, s.user) && !prints_parts(lab, s),
+        object_arguments: can(true, Empty::Text) || can(true, Empty::Null),
+        string_arguments: can(false, Empty::Text) || can(false, Empty::Null),
+        reasoning,
+        requires_nonnull_content: nonnull,
+    }
+}
+
+/// Whether content parts come out as Python prints a list.
+fn prints_parts(lab: &Lab<'_>, s: &Sentinels) -> bool {
+    let parts = json!({"role": "user", "content": [{"type": "text", "text": s.user}]});
+    lab.render(&[parts], &Value::Null, true, &[]).is_ok_and(|text| text.contains("'type'") || text.contains("\"type\""))
+}
+
+/// Where two findings differ.
+fn disagreement(a: &Findings, b: &Findings) -> Option<String> {
+    if a == b {
+        return None;
+    }
+    let (a, b) = (format!("{a:#?}"), format!("{b:#?}"));
+    let mut out = String::new();
+    for (x, y) in a.lines().zip(b.lines()).filter(|(x, y)| x != y).take(4) {
+        let _ = write!(out, "\n  {} | {}", x.trim(), y.trim());
+    }
+    Some(out)
+}
+
+/// The tags in a spec's markers, sorted.
+fn preserved(spec: &FormatSpec) -> Vec<String> {
+    let tools = &spec.tools;
+    let markers = [
+        &spec.reasoning.start,
+        &spec.reasoning.end,
+        &spec.content.start,
+        &spec.content.end,
+        &tools.section_start,
+        &tools.section_end,
+        &tools.per_call_start,
+        &tools.per_call_end,
+        &tools.function.name_suffix,
+        &tools.function.close,
+        &tools.arguments.start,
+        &tools.arguments.end,
+        &tools.arguments.name_suffix,
+        &tools.arguments.value_prefix,
+        &tools.arguments.value_suffix,
+        &tools.call_id.prefix,
+    ];
+    let mut tags: Vec<String> = markers.iter().flat_map(|m| text::tags(m)).map(str::to_owned).collect();
+    tags.sort();
+    tags.dedup();
+    tags
+}
+
+/// A spec's name from its template's file name: lower-case letters, digits and `_`.
+pub fn name_of(file: &str) -> String {
+    let stem = file.strip_suffix(".jinja").unwrap_or(file);
+    let mut name = String::new();
+    for c in stem.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !name.ends_with('_') && !name.is_empty() {
+            name.push('_');
+        }
+    }
+    let name = name.trim_end_matches('_');
+    if name.starts_with(|c: char| c.is_ascii_lowercase()) { name.to_owned() } else { format!("t_{name}") }
+}
+
+/// SHA-256 of a template's text, in lower-case hexadecimal digits.
+pub fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}

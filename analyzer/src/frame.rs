@@ -1,0 +1,384 @@
+//! What frames a turn: C1, the generation prompts, and reasoning (R1 present/absent, R2 thinking on/off, R3 with
+//! content and with tools). Everything is found by rendering and comparing, nothing by name.
+
+use serde_json::{Value, json};
+use unjinja_spec::{Channel, Content, ContentMode, GenerationPrompt, Reasoning, ReasoningMode};
+
+use crate::lab::{Call, Empty, Lab, Sentinels, Style, Turn};
+use crate::text;
+
+/// Names under which templates look for an assistant's reasoning.
+const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
+
+/// Names under which templates look for the switch of thinking.
+const SWITCHES: [&str; 4] = ["enable_thinking", "thinking", "enable_reasoning", "reasoning"];
+
+/// The frame of a turn and how plain text stands in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Frame {
+    pub user_start: String,
+    pub assistant_start: String,
+    pub end: String,
+    pub prompts: Vec<GenerationPrompt>,
+    pub reasoning: Reasoning,
+    pub content: Content,
+    /// What templates without reasoning in a turn write in its place, without the turn's start.
+    pub empty_reasoning: Vec<String>,
+}
+
+const PLAIN: Style = Style { object_arguments: true, empty: Empty::Text };
+
+/// Finds the frame. `calls` is how calls are rendered, where they are.
+pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result<Frame, String> {
+    let answer = lab
+        .turn(s, &Turn::content(s.content), PLAIN)
+        .map_err(|error| format!("C1: an answer to a user message cannot be rendered: {error}"))?;
+    let at = text::once(&answer, s.content)
+        .ok_or_else(|| format!("C1: the answer does not stand exactly once in its turn: {answer:?}"))?;
+    let before = &answer[..at.start];
+    let after = &answer[at.end..];
+    let past = lab.past_turn(s, &Turn::content(s.content), PLAIN).ok();
+    let past_at = past.as_deref().and_then(|past| text::once(past, s.content).map(|at| (past, at)));
+
+    let mut frame = Frame::default();
+    let raw_prompts = generation_prompts(lab, s);
+
+    // Reasoning, as history shows it.
+    let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
+    let shown = shown_reasoning(lab, s, &call, calls);
+
+    // The turn's start is what all its forms have in common.
+    let mut start = before.to_owned();
+    let narrow = |start: &mut String, other: &str| {
+        let common = text::common_prefix(start, other);
+        start.truncate(common);
+    };
+    if let Some((past, at)) = &past_at {
+        narrow(&mut start, &past[..at.start]);
+    }
+    for (_, prompt) in &raw_prompts {
+        if !prompt.is_empty() {
+            narrow(&mut start, prompt);
+        }
+    }
+    if let Some(style) = calls {
+        if let Ok(turn) = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), style) {
+            narrow(&mut start, &turn);
+        }
+    }
+    if let Some(shown) = &shown {
+        narrow(&mut start, &shown.before);
+    }
+
+    let mut reasoning = shown.as_ref().map(|shown| markers_shown(shown, &start, before)).unwrap_or_default();
+    // Some turns begin with the marker that opens reasoning, whatever they hold.
+    let opener = reasoning.start.trim();
+    if !opener.is_empty() {
+        if let Some(cut) = start.find(opener) {
+            start.truncate(cut);
+            if let Some(shown) = &shown {
+                reasoning = markers_shown(shown, &start, before);
+            }
+        }
+    }
+    if reasoning.mode == ReasoningMode::None {
+        if let Some(hidden) = hidden_reasoning(lab, s, &mut start, &raw_prompts) {
+            reasoning = hidden;
+        }
+    }
+    let start = start.as_str();
+    frame.assistant_start = start.to_owned();
+
+    // What stands before the answer where there is no reasoning: nothing, an empty block of it, or a wrapper.
+    let lead = before.get(start.len()..).unwrap_or("");
+    let lead = strip_empty_reasoning(lead, &reasoning, &mut frame.empty_reasoning);
+    if let Some(shown) = &shown {
+        split_content(&mut frame, &mut reasoning, shown, lead, after);
+    } else if !lead.trim().is_empty() {
+        frame.content.mode = ContentMode::AlwaysWrapped;
+        frame.content.start = lead.to_owned();
+    }
+    (frame.content.end, frame.end) = split_end(lab, s, after, &frame.content, calls, &call);
+
+    frame.prompts = prompts(&raw_prompts, start, &reasoning);
+    reasoning.switch = switch_of(&raw_prompts);
+    frame.reasoning = reasoning;
+    frame.user_start = user_start(lab, s, past.as_deref().unwrap_or(""), &frame.end);
+    Ok(frame)
+}
+
+/// Reasoning as a render shows it.
+struct Shown {
+    field: String,
+    with_content: bool,
+    /// All of the turn before the reasoning.
+    before: String,
+    /// From the reasoning to the answer; where there is none, to the call.
+    to_content: Option<String>,
+    /// From the reasoning to the end of the turn of a call.
+    to_call: Option<String>,
+}
+
+/// R1 and R3: whether and how reasoning that a message carries is rendered.
+fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Style>) -> Option<Shown> {
+    for field in reasoning_fields(lab) {
+        let with_content = Turn::content(s.content).with_reasoning(&field, s.reasoning);
+        let with_content = lab.turn(s, &with_content, PLAIN).ok();
+        let found = with_content.as_deref().and_then(|turn| {
+            let reasoning = text::once(turn, s.reasoning)?;
+            let content = text::once(turn, s.content)?;
+            (reasoning.end <= content.start)
+                .then(|| (turn[..reasoning.start].to_owned(), turn[reasoning.end..content.start].to_owned()))
+        });
+        let with_call = calls.and_then(|style| {
+            let turn = Turn::calls(std::slice::from_ref(call)).with_reasoning(&field, s.reasoning);
+            lab.turn(s, &turn, style).ok()
+        });
+        let found_call = with_call.as_deref().and_then(|turn| {
+            let reasoning = text::once(turn, s.reasoning)?;
+            Some((turn[..reasoning.start].to_owned(), turn[reasoning.end..].to_owned()))
+        });
+        let (content_before, to_content) = found.map_or((None, None), |(b, t)| (Some(b), Some(t)));
+        let (call_before, to_call) = found_call.map_or((None, None), |(b, t)| (Some(b), Some(t)));
+        let with_content = content_before.is_some();
+        if let Some(before) = content_before.or(call_before) {
+            return Some(Shown { field, with_content, before, to_content, to_call });
+        }
+    }
+    None
+}
+
+/// The message fields that may carry reasoning: the usual ones that the template mentions.
+fn reasoning_fields(lab: &Lab<'_>) -> Vec<String> {
+    let source = lab.template.source();
+    REASONING_FIELDS.iter().filter(|field| source.contains(*field)).map(|field| (*field).to_owned()).collect()
+}
+
+fn markers_shown(shown: &Shown, start: &str, _answer_before: &str) -> Reasoning {
+    let opening = shown.before.get(start.len()..).unwrap_or("");
+    let end = match (&shown.to_content, &shown.to_call) {
+        (Some(to_content), Some(to_call)) => {
+            let common = text::common_prefix(to_content, to_call);
+            let common = &to_content[..common];
+            // White space that only one of them has is still the marker's.
+            let more = &to_content[common.len()..];
+            if more.trim().is_empty() { to_content.clone() } else { common.to_owned() }
+        }
+        (Some(to_content), None) => to_content.clone(),
+        (None, Some(to_call)) => first_tag_with_layout(to_call).to_owned(),
+        (None, None) => String::new(),
+    };
+    Reasoning {
+        mode: if shown.with_content { ReasoningMode::TagBased } else { ReasoningMode::ToolsOnly },
+        start: opening.to_owned(),
+        end,
+        field: shown.field.clone(),
+        ..Reasoning::default()
+    }
+}
+
+/// The first tag of a text with the white space around it.
+fn first_tag_with_layout(text: &str) -> &str {
+    let Some(tag) = text::tags(text).into_iter().next() else { return "" };
+    let Some(at) = text.find(tag) else { return "" };
+    let end = at + tag.len();
+    let rest = &text[end..];
+    let space = rest.len() - rest.trim_start().len();
+    if text[..at].trim().is_empty() { &text[..end + space] } else { "" }
+}
+
+/// Removes a block of empty reasoning from the start of `lead`; notes what it was.
+fn strip_empty_reasoning<'a>(lead: &'a str, reasoning: &Reasoning, noted: &mut Vec<String>) -> &'a str {
+    let (start, end) = (reasoning.start.trim(), reasoning.end.trim());
+    if end.is_empty() {
+        return lead;
+    }
+    let inner = lead.trim_start();
+    let inner = if start.is_empty() { inner } else { inner.strip_prefix(start).unwrap_or(inner) };
+    match inner.trim_start().strip_prefix(end) {
+        Some(rest) => {
+            noted.push(lead[..lead.len() - rest.trim_start().len()].to_owned());
+            rest.trim_start()
+        }
+        None => lead,
+    }
+}
+
+pub(crate) fn without_empty_reasoning<'a>(lead: &'a str, reasoning: &Reasoning) -> &'a str {
+    strip_empty_reasoning(lead, reasoning, &mut Vec::new())
+}
+
+/// C1 with R1: what of the text between reasoning and answer is a wrapper of the answer.
+fn split_content(frame: &mut Frame, reasoning: &mut Reasoning, shown: &Shown, lead: &str, _after: &str) {
+    if !lead.trim().is_empty() {
+        frame.content.mode = ContentMode::AlwaysWrapped;
+        frame.content.start = lead.to_owned();
+        if let Some(end) = reasoning.end.strip_suffix(lead) {
+            reasoning.end = end.to_owned();
+        }
+        return;
+    }
+    let Some(to_content) = &shown.to_content else { return };
+    // The calls show where the closing marker ends; what is left stands before the answer only.
+    if let Some(rest) = to_content.strip_prefix(reasoning.end.as_str()) {
+        if !rest.trim().is_empty() {
+            frame.content.mode = ContentMode::WrappedWithReasoning;
+            frame.content.start = rest.to_owned();
+        }
+    }
+}
+
+/// What follows an answer: the wrapper's end, where there is a wrapper, and the end of the turn.
+fn split_end(
+    lab: &Lab<'_>,
+    s: &Sentinels,
+    after: &str,
+    content: &Content,
+    calls: Option<Style>,
+    call: &Call,
+) -> (String, String) {
+    // What the template writes after the last message of any kind is no part of the turn.
+    let past = lab.past_turn(s, &Turn::content(s.content), PLAIN).ok();
+    let past_after = past.as_deref().and_then(|past| text::once(past, s.content).map(|at| past[at.end..].to_owned()));
+    let mut end = match &past_after {
+        Some(past) => after[..text::common_prefix(after, past)].to_owned(),
+        None => after.to_owned(),
+    };
+    let mut wrapper = String::new();
+    if content.mode != ContentMode::Plain {
+        let tail = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
+        let common = tail.map_or(0, |tail| common_end(&end, &tail));
+        let cut = if common > 0 && common < end.len() {
+            end.len() - common
+        } else {
+            text::tags(&end).first().map_or(0, |tag| end.find(tag).map_or(0, |at| at + tag.len()))
+        };
+        wrapper = end[..cut].to_owned();
+        end = end[cut..].to_owned();
+    }
+    (wrapper, end)
+}
+
+/// The longest end of `end` that `tail` holds.
+fn common_end(end: &str, tail: &str) -> usize {
+    text::tags(end)
+        .into_iter()
+        .filter_map(|tag| end.find(tag))
+        .find(|&at| tail.contains(&end[at..]))
+        .map_or(0, |at| end.len() - at)
+}
+
+fn user_start(lab: &Lab<'_>, s: &Sentinels, past: &str, end: &str) -> String {
+    if let Some(at) = past.find(s.content) {
+        let rest = &past[at + s.content.len()..];
+        if let Some(start) = rest.find(end) {
+            return rest[start + end.len()..].to_owned();
+        }
+    }
+    let user = json!({"role": "user", "content": s.user});
+    let rendered = lab.render(&[user], &Value::Null, false, &[]).unwrap_or_default();
+    let before = rendered.find(s.user).map_or("", |at| &rendered[..at]);
+    text::tags(before).last().map_or(String::new(), |tag| (*tag).to_owned())
+}
+
+/// R2: the generation prompts, with the switch that gave each.
+type RawPrompts = Vec<(Option<(String, bool)>, String)>;
+
+fn generation_prompts(lab: &Lab<'_>, s: &Sentinels) -> RawPrompts {
+    let mut prompts: RawPrompts = Vec::new();
+    if let Ok(text) = lab.generation_prompt(s, &Value::Null, &[]) {
+        prompts.push((None, text));
+    }
+    let source = lab.template.source();
+    for switch in SWITCHES.into_iter().filter(|switch| source.contains(switch)) {
+        let given = |on: bool| lab.generation_prompt(s, &Value::Null, &[(switch, on.into())]).ok();
+        let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
+        if on != off {
+            prompts.push((Some((switch.to_owned(), true)), on));
+            prompts.push((Some((switch.to_owned(), false)), off));
+            break;
+        }
+    }
+    prompts
+}
+
+fn switch_of(prompts: &RawPrompts) -> String {
+    prompts.iter().find_map(|(switch, _)| switch.as_ref().map(|(name, _)| name.clone())).unwrap_or_default()
+}
+
+fn prompts(raw: &RawPrompts, start: &str, reasoning: &Reasoning) -> Vec<GenerationPrompt> {
+    let mut found: Vec<GenerationPrompt> = Vec::new();
+    for (switch, text) in raw {
+        let rest = text.strip_prefix(start).unwrap_or(text);
+        let starts_in = if opens_reasoning(rest, reasoning) { Channel::Reasoning } else { Channel::Content };
+        let thinking = switch.as_ref().map(|(_, on)| *on);
+        found.push(GenerationPrompt { thinking, text: text.clone(), starts_in });
+    }
+    found
+}
+
+/// Whether a generation prompt leaves reasoning open.
+fn opens_reasoning(rest: &str, reasoning: &Reasoning) -> bool {
+    if reasoning.mode == ReasoningMode::None {
+        return false;
+    }
+    let (start, end) = (reasoning.start.trim(), reasoning.end.trim());
+    if !end.is_empty() && rest.contains(end) {
+        return rest.rfind(end) < rest.rfind(start).filter(|_| !start.is_empty());
+    }
+    if start.is_empty() { !rest.is_empty() } else { rest.contains(start) }
+}
+
+/// Where no render shows reasoning: what the generation prompt opens, and on what the template splits an answer.
+fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &RawPrompts) -> Option<Reasoning> {
+    let literals = lab.template.string_literals();
+    let mut candidates: Vec<String> = Vec::new();
+    for literal in &literals {
+        for tag in text::tags(literal) {
+            if !candidates.iter().any(|known| known == tag) {
+                candidates.push(tag.to_owned());
+            }
+        }
+    }
+    // The probe: an answer with the candidate in its middle, whose first half the template drops.
+    let [first, second] = [s.reasoning, s.content];
+    let splits = |tag: &str| {
+        let content = format!("{first}{tag}{second}");
+        let turn = Turn::content(&content);
+        let renders = [lab.turn(s, &turn, PLAIN), lab.past_turn(s, &turn, PLAIN)];
+        renders.iter().flatten().any(|text| text.contains(second) && !text.contains(first))
+    };
+    let opened: Vec<&str> = prompts.iter().flat_map(|(_, text)| text::tags(text)).collect();
+    let counterpart = |end: &str| {
+        candidates.iter().map(String::as_str).chain(opened.iter().copied()).find(|tag| is_counterpart(tag, end))
+    };
+    let end = candidates.iter().find(|tag| splits(tag)).cloned().or_else(|| {
+        // A prompt that opens and closes, or opens only, what the template's text names the other half of.
+        candidates.iter().find(|end| opened.iter().any(|tag| is_counterpart(tag, end))).cloned()
+    })?;
+    let open = counterpart(&end)?.to_owned();
+    if let Some(cut) = start.find(&open) {
+        start.truncate(cut);
+    }
+    let layout = |tag: &str| {
+        prompts.iter().find_map(|(_, text)| {
+            let at = text.find(tag)?;
+            let rest = &text[at..];
+            let space = rest[tag.len()..].len() - rest[tag.len()..].trim_start().len();
+            Some(rest[..tag.len() + space].to_owned())
+        })
+    };
+    Some(Reasoning { mode: ReasoningMode::TagBased, start: layout(&open).unwrap_or(open), end, ..Reasoning::default() })
+}
+
+/// Whether two tags are the open and the closing form of one.
+fn is_counterpart(open: &str, end: &str) -> bool {
+    if open == end {
+        return false;
+    }
+    if end.replacen('/', "", 1) == open {
+        return true;
+    }
+    let swapped = [("END", "START"), ("END", "BEGIN"), ("end", "start"), ("end", "begin")];
+    swapped.iter().any(|(a, b)| end.contains(a) && end.replacen(a, b, 1) == open)
+}

@@ -1,0 +1,280 @@
+//! The laboratory: conversations in which every field carries a sentinel, and their renders.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::render::{RenderError, Template};
+use crate::text;
+
+/// Words that occur in no template, one for each field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sentinels {
+    pub user: &'static str,
+    pub user2: &'static str,
+    pub content: &'static str,
+    pub reasoning: &'static str,
+    pub functions: [&'static str; 2],
+    pub arguments: [&'static str; 2],
+    pub values: [&'static str; 2],
+    pub ids: [&'static str; 2],
+}
+
+/// Two sets with nothing in common, so that a marker can be told from what happened to stand beside it.
+pub(crate) const SENTINELS: [Sentinels; 2] = [
+    Sentinels {
+        user: "Quvortal memblin?",
+        user2: "Ostrivane kelp.",
+        content: "Mezzolin drabbet.",
+        reasoning: "Tharnobix wullen",
+        functions: ["zorpblat_fetch", "yindle_put"],
+        arguments: ["kwimble", "jostrap"],
+        values: ["Vexholm", "Unsprig"],
+        ids: ["callaqz01", "callbwx02"],
+    },
+    Sentinels {
+        user: "Drossack inty?",
+        user2: "Plimvoor hegg.",
+        content: "Farquist nobbly.",
+        reasoning: "Gloombert ashy",
+        functions: ["wexfor_run", "hupsal_get"],
+        arguments: ["orbinel", "tazwick"],
+        values: ["Cragmoth", "Belfunt"],
+        ids: ["idxpvrt93", "idzkmnq84"],
+    },
+];
+
+/// How calls are handed to a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// Arguments as an object, or as JSON text.
+    pub object_arguments: bool,
+    /// What content is where there is none.
+    pub empty: Empty,
+}
+
+/// What content is where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Empty {
+    Text,
+    Null,
+}
+
+/// A call to be rendered.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub name: String,
+    pub id: String,
+    pub arguments: Map<String, Value>,
+}
+
+impl Call {
+    pub(crate) fn new(name: &str, id: &str, arguments: &[(&str, Value)]) -> Self {
+        let arguments = arguments.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+        Self { name: name.to_owned(), id: id.to_owned(), arguments }
+    }
+}
+
+/// An assistant message to be rendered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turn {
+    pub content: String,
+    pub reasoning: Option<(String, String)>,
+    pub calls: Vec<Call>,
+}
+
+impl Turn {
+    pub(crate) fn content(text: &str) -> Self {
+        Self { content: text.to_owned(), ..Self::default() }
+    }
+
+    pub(crate) fn calls(calls: &[Call]) -> Self {
+        Self { calls: calls.to_vec(), ..Self::default() }
+    }
+
+    pub(crate) fn with_content(mut self, text: &str) -> Self {
+        self.content = text.to_owned();
+        self
+    }
+
+    pub(crate) fn with_reasoning(mut self, field: &str, text: &str) -> Self {
+        if !field.is_empty() {
+            self.reasoning = Some((field.to_owned(), text.to_owned()));
+        }
+        self
+    }
+
+    fn message(&self, style: Style) -> Value {
+        let mut message = Map::new();
+        message.insert("role".into(), "assistant".into());
+        let content = match (self.content.is_empty() && !self.calls.is_empty(), style.empty) {
+            (true, Empty::Null) => Value::Null,
+            _ => self.content.as_str().into(),
+        };
+        message.insert("content".into(), content);
+        if let Some((field, text)) = &self.reasoning {
+            message.insert(field.clone(), text.as_str().into());
+        }
+        if !self.calls.is_empty() {
+            let calls = self.calls.iter().map(|call| {
+                let arguments = match style.object_arguments {
+                    true => Value::Object(call.arguments.clone()),
+                    false => Value::Object(call.arguments.clone()).to_string().into(),
+                };
+                json!({"type": "function", "id": call.id, "function": {"name": call.name, "arguments": arguments}})
+            });
+            message.insert("tool_calls".into(), calls.collect());
+        }
+        Value::Object(message)
+    }
+}
+
+/// A template and what was asked of it.
+pub(crate) struct Lab<'t> {
+    pub template: &'t Template,
+    renders: Cell<u32>,
+    cache: RefCell<HashMap<String, Result<String, RenderError>>>,
+}
+
+impl<'t> Lab<'t> {
+    pub(crate) fn new(template: &'t Template) -> Self {
+        Self { template, renders: Cell::new(0), cache: RefCell::default() }
+    }
+
+    /// How many distinct conversations were rendered.
+    pub(crate) fn renders(&self) -> u32 {
+        self.renders.get()
+    }
+
+    /// Renders messages; `extra` holds further template variables.
+    pub(crate) fn render(
+        &self,
+        messages: &[Value],
+        tools: &Value,
+        generation_prompt: bool,
+        extra: &[(&str, Value)],
+    ) -> Result<String, RenderError> {
+        let context = context(messages, tools, generation_prompt, extra);
+        let key = context.to_string();
+        if let Some(known) = self.cache.borrow().get(&key) {
+            return known.clone();
+        }
+        self.renders.set(self.renders.get() + 1);
+        let rendered = self.template.render(&context);
+        self.cache.borrow_mut().insert(key, rendered.clone());
+        rendered
+    }
+
+    /// The text of an assistant's turn after one user message: all that the turn adds to the conversation.
+    pub(crate) fn turn(&self, s: &Sentinels, turn: &Turn, style: Style) -> Result<String, RenderError> {
+        self.turn_with(s, turn, style, &[])
+    }
+
+    pub(crate) fn turn_with(
+        &self,
+        s: &Sentinels,
+        turn: &Turn,
+        style: Style,
+        extra: &[(&str, Value)],
+    ) -> Result<String, RenderError> {
+        let tools = if turn.calls.is_empty() { Value::Null } else { tools_for(s, &turn.calls) };
+        let user = json!({"role": "user", "content": s.user});
+        let whole = self.render(&[user.clone(), turn.message(style)], &tools, false, extra)?;
+        let start = self.turn_start(s, &whole, &user, &tools, extra);
+        Ok(whole[start..].to_owned())
+    }
+
+    /// Where the turn after the first user message begins.
+    fn turn_start(&self, s: &Sentinels, whole: &str, user: &Value, tools: &Value, extra: &[(&str, Value)]) -> usize {
+        let least = whole.rfind(s.user).map_or(0, |at| at + s.user.len());
+        let common = match self.render(std::slice::from_ref(user), tools, false, extra) {
+            Ok(before) => text::common_prefix(&before, whole),
+            Err(_) => least,
+        };
+        common.max(least)
+    }
+
+    /// The text of a turn that another user message follows, up to that message's sentinel.
+    pub(crate) fn past_turn(&self, s: &Sentinels, turn: &Turn, style: Style) -> Result<String, RenderError> {
+        let tools = if turn.calls.is_empty() { Value::Null } else { tools_for(s, &turn.calls) };
+        let user = json!({"role": "user", "content": s.user});
+        let user2 = json!({"role": "user", "content": s.user2});
+        let whole = self.render(&[user.clone(), turn.message(style), user2], &tools, false, &[])?;
+        let start = self.turn_start(s, &whole, &user, &tools, &[]);
+        let end = text::after(&whole, start, s.user2).map_or(whole.len(), |range| range.start);
+        Ok(whole[start..end].to_owned())
+    }
+
+    /// What `add_generation_prompt` adds after a user message.
+    pub(crate) fn generation_prompt(
+        &self,
+        s: &Sentinels,
+        tools: &Value,
+        extra: &[(&str, Value)],
+    ) -> Result<String, RenderError> {
+        let user = json!({"role": "user", "content": s.user});
+        let before = self.render(std::slice::from_ref(&user), tools, false, extra)?;
+        let after = self.render(&[user], tools, true, extra)?;
+        let least = after.rfind(s.user).map_or(0, |at| at + s.user.len());
+        let start = if after.starts_with(&before) { before.len() } else { text::common_prefix(&before, &after) };
+        Ok(after[start.max(least)..].to_owned())
+    }
+}
+
+fn context(messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[(&str, Value)]) -> Value {
+    let mut context = Map::new();
+    context.insert("messages".into(), messages.to_vec().into());
+    context.insert("add_generation_prompt".into(), generation_prompt.into());
+    context.insert("bos_token".into(), "".into());
+    context.insert("eos_token".into(), "".into());
+    context.insert("datetime".into(), "2026-01-15".into());
+    if let Value::Array(list) = tools {
+        let functions: Vec<&Value> = list.iter().filter_map(|tool| tool.get("function")).collect();
+        context.insert("functions".into(), json!(functions).to_string().into());
+        context.insert("tools".into(), tools.clone());
+    }
+    for (name, value) in extra {
+        context.insert((*name).to_owned(), value.clone());
+    }
+    Value::Object(context)
+}
+
+/// Tools that offer what the calls use.
+pub(crate) fn tools_for(s: &Sentinels, calls: &[Call]) -> Value {
+    let mut names: Vec<&str> = s.functions.to_vec();
+    names.extend(calls.iter().map(|call| call.name.as_str()));
+    let mut tools: Vec<Value> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names {
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let mut properties = Map::new();
+        for key in s.arguments {
+            properties.insert(key.into(), json!({"type": "string", "description": "a text"}));
+        }
+        for (key, value) in calls.iter().filter(|call| call.name == name).flat_map(|call| &call.arguments) {
+            properties.insert(key.clone(), json!({"type": type_of(value), "description": "a value"}));
+        }
+        tools.push(json!({"type": "function", "function": {
+            "name": name,
+            "description": "does something",
+            "parameters": {"type": "object", "properties": properties, "required": []},
+        }}));
+    }
+    Value::Array(tools)
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}

@@ -1,0 +1,13 @@
+//! Derives a format spec from a chat template by controlled experiments.
+
+pub mod render;
+
+mod analyze;
+mod calls;
+mod frame;
+mod lab;
+mod text;
+mod verify;
+
+pub use analyze::{AnalyzeError, Naming, analyze, name_of, sha256};
+pub use verify::{Failure, Verification, verify};

@@ -1,0 +1,176 @@
+//! What goes wrong while parsing or rendering a template: values with a place, a cause and a framed
+//! excerpt. Never a panic.
+
+use std::fmt;
+
+/// A template that is not a template: a syntax error, or a source too large or too deep to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateError(Place);
+
+/// A render that did not end in text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenderError {
+    kind: RenderErrorKind,
+    place: Place,
+}
+
+/// Why a render ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RenderErrorKind {
+    /// The template itself refused, with `raise_exception(message)`: a signal about what it supports.
+    Raised,
+    /// The template used more than [`Limits`](super::Limits) allow.
+    Limit,
+    /// Anything else: a type error, a missing attribute, an unknown filter.
+    Other,
+}
+
+/// Where, what, and the lines around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    name: String,
+    line: usize,
+    message: String,
+    excerpt: String,
+}
+
+impl Place {
+    fn new(name: &str, source: &str, line: usize, message: String) -> Place {
+        Place { name: name.to_owned(), line, message, excerpt: excerpt(name, source, line) }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}:{})\n{}", self.message, self.name, self.line, self.excerpt)
+    }
+}
+
+macro_rules! place_accessors {
+    ($($field:tt)+) => {
+        /// The template's name.
+        pub fn name(&self) -> &str {
+            &self.$($field)+.name
+        }
+        /// The line in the template, from 1.
+        pub fn line(&self) -> usize {
+            self.$($field)+.line
+        }
+        /// The cause, without its place.
+        pub fn message(&self) -> &str {
+            &self.$($field)+.message
+        }
+        /// The lines around the place, framed and numbered.
+        pub fn excerpt(&self) -> &str {
+            &self.$($field)+.excerpt
+        }
+    };
+}
+
+impl TemplateError {
+    pub(super) fn new(name: &str, source: &str, line: usize, message: String) -> TemplateError {
+        TemplateError(Place::new(name, source, line, message))
+    }
+
+    place_accessors!(0);
+}
+
+impl RenderError {
+    pub(super) fn new(name: &str, source: &str, fault: Fault) -> RenderError {
+        let Cause { kind, line, message } = *fault.0;
+        RenderError { kind, place: Place::new(name, source, line.unwrap_or(1) as usize, message) }
+    }
+
+    /// Why the render ended.
+    pub fn kind(&self) -> RenderErrorKind {
+        self.kind
+    }
+
+    place_accessors!(place);
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "template syntax: {}", self.0)
+    }
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            RenderErrorKind::Raised => "the template refused",
+            RenderErrorKind::Limit => "render limit",
+            RenderErrorKind::Other => "cannot render",
+        };
+        write!(f, "{what}: {}", self.place)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+impl std::error::Error for RenderError {}
+
+/// At most this many characters of a source line are shown.
+const SHOWN: usize = 160;
+
+/// At most this many characters of a message are kept: a template may raise with megabytes.
+const MESSAGE: usize = 4_000;
+
+/// Three lines of source, numbered, the guilty one marked.
+fn excerpt(name: &str, source: &str, line: usize) -> String {
+    let first = line.saturating_sub(1).max(1);
+    let width = (line + 1).to_string().len();
+    let mut out = format!("{:width$} ┌─ {name}:{line}\n", "");
+    for (i, text) in source.lines().enumerate().skip(first - 1).take(line + 2 - first) {
+        let mark = if i + 1 == line { '>' } else { ' ' };
+        let mut shown: String = text.chars().take(SHOWN).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        out.push_str(&format!("{:>width$} │{mark} {shown}\n", i + 1));
+    }
+    out.push_str(&format!("{:width$} └─", ""));
+    out
+}
+
+/// An error on its way up: the innermost node that has a line gives it.
+#[derive(Debug)]
+pub(super) struct Fault(Box<Cause>);
+
+#[derive(Debug)]
+struct Cause {
+    kind: RenderErrorKind,
+    line: Option<u32>,
+    message: String,
+}
+
+impl Fault {
+    fn of(kind: RenderErrorKind, mut message: String) -> Fault {
+        if let Some((cut, _)) = message.char_indices().nth(MESSAGE) {
+            message.truncate(cut);
+            message.push('…');
+        }
+        Fault(Box::new(Cause { kind, line: None, message }))
+    }
+
+    pub(super) fn new(message: impl Into<String>) -> Fault {
+        Fault::of(RenderErrorKind::Other, message.into())
+    }
+
+    pub(super) fn raised(message: impl Into<String>) -> Fault {
+        Fault::of(RenderErrorKind::Raised, message.into())
+    }
+
+    pub(super) fn limit(message: impl Into<String>) -> Fault {
+        Fault::of(RenderErrorKind::Limit, message.into())
+    }
+
+    /// Sets the line, unless a node further in has.
+    pub(super) fn at(mut self, line: u32) -> Fault {
+        self.0.line.get_or_insert(line);
+        self
+    }
+}
+
+/// What everything inside the renderer returns.
+pub(super) type Outcome<T> = Result<T, Fault>;

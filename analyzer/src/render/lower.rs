@@ -1,0 +1,422 @@
+//! From minijinja's syntax tree to ours. The only file that knows the parser. It keeps the nesting bounded,
+//! so that nothing behind it needs to fear the stack, and reads string literals as Python does.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use minijinja::machinery::{Span, ast as mj};
+
+use super::ast::*;
+use super::scan::Problem;
+
+/// How deep nodes may nest.
+const DEPTH: usize = 600;
+
+type Lowered<T> = Result<T, Problem>;
+
+struct Lowering<'s> {
+    source: &'s str,
+    names: HashSet<Name>,
+    depth: usize,
+}
+
+/// Lowers a whole template.
+pub(super) fn template(source: &str, root: &mj::Stmt<'_>) -> Lowered<Body> {
+    let mut lowering = Lowering { source, names: HashSet::new(), depth: 0 };
+    match root {
+        mj::Stmt::Template(t) => lowering.body(&t.children),
+        other => Ok(vec![lowering.stmt(other)?]),
+    }
+}
+
+fn line(span: Span) -> u32 {
+    u32::from(span.start_line)
+}
+
+impl Lowering<'_> {
+    fn name(&mut self, name: &str) -> Name {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let name: Name = Arc::from(name);
+        self.names.insert(name.clone());
+        name
+    }
+
+    fn nested<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err((line(span) as usize, format!("nested deeper than {DEPTH}")));
+        }
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn body(&mut self, stmts: &[mj::Stmt<'_>]) -> Lowered<Body> {
+        stmts.iter().map(|s| self.stmt(s)).collect()
+    }
+
+    fn stmt(&mut self, stmt: &mj::Stmt<'_>) -> Lowered<Stmt> {
+        use mj::Stmt as S;
+        let span = stmt_span(stmt);
+        let kind = self.nested(span, |this| {
+            Ok(match stmt {
+                S::Template(t) => StmtKind::Scope(this.body(&t.children)?),
+                S::EmitRaw(raw) => StmtKind::Text(Arc::from(raw.raw)),
+                S::EmitExpr(e) => StmtKind::Emit(this.expr(&e.expr)?),
+                S::ForLoop(f) => StmtKind::For(Arc::new(For {
+                    target: this.target(&f.target)?,
+                    iter: this.expr(&f.iter)?,
+                    filter: f.filter_expr.as_ref().map(|e| this.expr(e)).transpose()?,
+                    recursive: f.recursive,
+                    body: this.body(&f.body)?,
+                    otherwise: this.body(&f.else_body)?,
+                })),
+                S::IfCond(first) => this.if_chain(first)?,
+                S::WithBlock(w) => {
+                    let mut bindings = Vec::new();
+                    for (target, value) in &w.assignments {
+                        bindings.push((this.target(target)?, this.expr(value)?));
+                    }
+                    StmtKind::With(bindings, this.body(&w.body)?)
+                }
+                S::Set(s) => StmtKind::Set(this.target(&s.target)?, this.expr(&s.expr)?),
+                S::SetBlock(s) => {
+                    let filters = s.filter.as_ref().map(|f| this.filters(f)).transpose()?;
+                    StmtKind::SetBlock(this.target(&s.target)?, filters.unwrap_or_default(), this.body(&s.body)?)
+                }
+                S::FilterBlock(f) => StmtKind::FilterBlock(this.filters(&f.filter)?, this.body(&f.body)?),
+                S::AutoEscape(a) => StmtKind::Autoescape(this.expr(&a.enabled)?, this.body(&a.body)?),
+                S::Block(b) => StmtKind::Scope(this.body(&b.body)?),
+                S::Macro(m) => StmtKind::Macro(this.macro_def(m, Some(m.name))?),
+                S::CallBlock(c) => {
+                    let call = this.call(&c.call)?;
+                    StmtKind::CallBlock(
+                        Expr { line: line(c.call.span()), kind: call },
+                        this.macro_def(&c.macro_decl, None)?,
+                    )
+                }
+                S::Do(d) => {
+                    let call = this.call(&d.call)?;
+                    StmtKind::Do(Expr { line: line(d.call.span()), kind: call })
+                }
+                S::Continue(_) => StmtKind::Continue,
+                S::Break(_) => StmtKind::Break,
+                S::Import(_) | S::FromImport(_) => StmtKind::OtherTemplate("import"),
+                S::Extends(_) => StmtKind::OtherTemplate("extends"),
+                S::Include(_) => StmtKind::OtherTemplate("include"),
+            })
+        })?;
+        Ok(Stmt { line: line(span), kind })
+    }
+
+    /// `elif`s nest in the parser's tree; here they lie flat.
+    fn if_chain(&mut self, first: &mj::IfCond<'_>) -> Lowered<StmtKind> {
+        let mut branches = Vec::new();
+        let mut cond = first;
+        loop {
+            branches.push((self.expr(&cond.expr)?, self.body(&cond.true_body)?));
+            match cond.false_body.as_slice() {
+                [mj::Stmt::IfCond(next)] => cond = next,
+                otherwise => return Ok(StmtKind::If(branches, self.body(otherwise)?)),
+            }
+        }
+    }
+
+    fn macro_def(&mut self, m: &mj::Macro<'_>, name: Option<&str>) -> Lowered<Arc<MacroDef>> {
+        let optional = m.args.len().saturating_sub(m.defaults.len());
+        let mut params = Vec::new();
+        for (i, arg) in m.args.iter().enumerate() {
+            let mj::Expr::Var(var) = arg else {
+                return Err((line(arg.span()) as usize, "a macro's parameter must be a name".into()));
+            };
+            let default = i.checked_sub(optional).and_then(|i| m.defaults.get(i));
+            params.push((self.name(var.id), default.map(|d| self.expr(d)).transpose()?));
+        }
+        let body = self.body(&m.body)?;
+        let takes = super::inspect::takes(&body);
+        let name = name.map(|n| self.name(n));
+        Ok(Arc::new(MacroDef { name, params, body, takes }))
+    }
+
+    fn target(&mut self, target: &mj::Expr<'_>) -> Lowered<Target> {
+        Ok(match target {
+            mj::Expr::Var(v) => Target::Name(self.name(v.id)),
+            mj::Expr::GetAttr(a) => Target::Attr(self.expr(&a.expr)?, self.name(a.name)),
+            mj::Expr::List(l) => {
+                Target::Unpack(l.items.iter().map(|t| self.nested(l.span(), |s| s.target(t))).collect::<Lowered<_>>()?)
+            }
+            other => return Err((line(other.span()) as usize, "cannot assign to this".into())),
+        })
+    }
+
+    /// The filters of `{% filter a|b %}` and `{% set x | a %}`, in the order in which they apply.
+    fn filters(&mut self, filter: &mj::Expr<'_>) -> Lowered<Vec<FilterCall>> {
+        let mut calls = Vec::new();
+        let mut next = Some(filter);
+        while let Some(mj::Expr::Filter(f)) = next {
+            calls.push(FilterCall { name: self.name(f.name), args: self.args(&f.args)?, line: line(f.span()) });
+            next = f.expr.as_ref();
+        }
+        calls.reverse();
+        Ok(calls)
+    }
+
+    fn args(&mut self, args: &[mj::CallArg<'_>]) -> Lowered<Vec<Arg>> {
+        args.iter()
+            .map(|arg| {
+                Ok(match arg {
+                    mj::CallArg::Pos(e) => Arg::Positional(self.expr(e)?),
+                    mj::CallArg::Kwarg(name, e) => Arg::Keyword(self.name(name), self.expr(e)?),
+                    mj::CallArg::PosSplat(e) => Arg::Spread(self.expr(e)?),
+                    mj::CallArg::KwargSplat(e) => Arg::SpreadKeywords(self.expr(e)?),
+                })
+            })
+            .collect()
+    }
+
+    fn call(&mut self, call: &mj::Call<'_>) -> Lowered<ExprKind> {
+        Ok(ExprKind::Call(Box::new(self.expr(&call.expr)?), self.args(&call.args)?))
+    }
+
+    fn exprs(&mut self, exprs: &[mj::Expr<'_>]) -> Lowered<Vec<Expr>> {
+        exprs.iter().map(|e| self.expr(e)).collect()
+    }
+
+    fn boxed(&mut self, expr: &mj::Expr<'_>) -> Lowered<Box<Expr>> {
+        self.expr(expr).map(Box::new)
+    }
+
+    fn expr(&mut self, expr: &mj::Expr<'_>) -> Lowered<Expr> {
+        let span = expr.span();
+        let kind = self.nested(span, |this| this.expr_kind(expr))?;
+        Ok(Expr { line: line(span), kind })
+    }
+
+    fn expr_kind(&mut self, expr: &mj::Expr<'_>) -> Lowered<ExprKind> {
+        use mj::Expr as E;
+        Ok(match expr {
+            E::Var(v) => ExprKind::Var(self.name(v.id)),
+            E::Const(c) => ExprKind::Const(self.constant(&c.value, c.span())?),
+            E::List(l) => ExprKind::List(self.exprs(&l.items)?),
+            E::Tuple(t) => ExprKind::Tuple(self.exprs(&t.items)?),
+            E::Map(m) => {
+                let mut pairs = Vec::new();
+                for (key, value) in m.keys.iter().zip(&m.values) {
+                    pairs.push((self.expr(key)?, self.expr(value)?));
+                }
+                ExprKind::Dict(pairs)
+            }
+            E::GetAttr(a) => ExprKind::Attr(self.boxed(&a.expr)?, self.name(a.name)),
+            E::GetItem(i) => ExprKind::Item(self.boxed(&i.expr)?, self.boxed(&i.subscript_expr)?),
+            E::Slice(s) => {
+                let mut part = |e: &Option<E<'_>>| e.as_ref().map(|e| self.expr(e)).transpose();
+                let parts = [part(&s.start)?, part(&s.stop)?, part(&s.step)?];
+                ExprKind::Slice(self.boxed(&s.expr)?, Box::new(parts))
+            }
+            E::Call(c) => self.call(c)?,
+            E::Filter(f) => {
+                let Some(value) = &f.expr else {
+                    return Err((line(f.span()) as usize, "a filter without a value".into()));
+                };
+                let value = self.boxed(value)?;
+                let call = FilterCall { name: self.name(f.name), args: self.args(&f.args)?, line: line(f.span()) };
+                ExprKind::Filter(value, call)
+            }
+            E::Test(t) => ExprKind::Test(self.boxed(&t.expr)?, self.name(t.name), self.args(&t.args)?),
+            E::UnaryOp(u) => match u.op {
+                mj::UnaryOpKind::Not => ExprKind::Not(self.boxed(&u.expr)?),
+                mj::UnaryOpKind::Neg => ExprKind::Neg(self.boxed(&u.expr)?),
+            },
+            E::BinOp(b) => self.binary(b)?,
+            E::Compare(c) => {
+                let first = self.boxed(&c.expr)?;
+                let mut rest = Vec::new();
+                for op in &c.ops {
+                    rest.push((comparison(op.op), self.expr(&op.expr)?));
+                }
+                ExprKind::Compare(first, rest)
+            }
+            E::IfExpr(i) => ExprKind::If(Box::new(IfExpr {
+                test: self.expr(&i.test_expr)?,
+                yes: self.expr(&i.true_expr)?,
+                no: i.false_expr.as_ref().map(|e| self.expr(e)).transpose()?,
+            })),
+        })
+    }
+
+    fn binary(&mut self, b: &mj::BinOp<'_>) -> Lowered<ExprKind> {
+        use mj::BinOpKind as B;
+        let compared = match b.op {
+            B::Eq => Some(Comparison::Eq),
+            B::Ne => Some(Comparison::Ne),
+            B::Lt => Some(Comparison::Lt),
+            B::Lte => Some(Comparison::Le),
+            B::Gt => Some(Comparison::Gt),
+            B::Gte => Some(Comparison::Ge),
+            B::In => Some(Comparison::In),
+            _ => None,
+        };
+        if let Some(op) = compared {
+            return Ok(ExprKind::Compare(self.boxed(&b.left)?, vec![(op, self.expr(&b.right)?)]));
+        }
+        let arith = match b.op {
+            B::Add => Arith::Add,
+            B::Sub => Arith::Sub,
+            B::Mul => Arith::Mul,
+            B::Div => Arith::Div,
+            B::FloorDiv => Arith::FloorDiv,
+            B::Rem => Arith::Rem,
+            B::Pow => Arith::Pow,
+            B::ScAnd => return Ok(ExprKind::And(self.boxed(&b.left)?, self.boxed(&b.right)?)),
+            B::ScOr => return Ok(ExprKind::Or(self.boxed(&b.left)?, self.boxed(&b.right)?)),
+            _ => return self.concat(b),
+        };
+        Ok(ExprKind::Arith(arith, self.boxed(&b.left)?, self.boxed(&b.right)?))
+    }
+
+    /// `a ~ b ~ c` is one operation, however long.
+    fn concat(&mut self, last: &mj::BinOp<'_>) -> Lowered<ExprKind> {
+        let mut parts = vec![self.expr(&last.right)?];
+        let mut left = &last.left;
+        while let mj::Expr::BinOp(b) = left {
+            if !matches!(b.op, mj::BinOpKind::Concat) {
+                break;
+            }
+            parts.push(self.expr(&b.right)?);
+            left = &b.left;
+        }
+        parts.push(self.expr(left)?);
+        parts.reverse();
+        Ok(ExprKind::Concat(parts))
+    }
+
+    fn constant(&self, value: &minijinja::Value, span: Span) -> Lowered<Const> {
+        use minijinja::value::ValueKind;
+        Ok(match value.kind() {
+            ValueKind::Bool => Const::Bool(value.is_true()),
+            ValueKind::String => {
+                let written = self.source.get(span.start_offset as usize..span.end_offset as usize);
+                let text = written.and_then(python_literals).or_else(|| value.as_str().map(str::to_owned));
+                Const::Str(Arc::from(text.unwrap_or_default()))
+            }
+            ValueKind::Number => match i128::try_from(value.clone()) {
+                Ok(int) if value.is_integer() => Const::Int(int),
+                _ => match f64::try_from(value.clone()) {
+                    Ok(float) => Const::Float(float),
+                    Err(_) => return Err((line(span) as usize, "a number too large".into())),
+                },
+            },
+            _ => Const::None,
+        })
+    }
+}
+
+fn comparison(op: mj::CompareOpKind) -> Comparison {
+    match op {
+        mj::CompareOpKind::Eq => Comparison::Eq,
+        mj::CompareOpKind::Ne => Comparison::Ne,
+        mj::CompareOpKind::Lt => Comparison::Lt,
+        mj::CompareOpKind::Lte => Comparison::Le,
+        mj::CompareOpKind::Gt => Comparison::Gt,
+        mj::CompareOpKind::Gte => Comparison::Ge,
+        mj::CompareOpKind::In => Comparison::In,
+        mj::CompareOpKind::NotIn => Comparison::NotIn,
+    }
+}
+
+fn stmt_span(stmt: &mj::Stmt<'_>) -> Span {
+    use mj::Stmt as S;
+    match stmt {
+        S::Template(s) => s.span(),
+        S::EmitExpr(s) => s.span(),
+        S::EmitRaw(s) => s.span(),
+        S::ForLoop(s) => s.span(),
+        S::IfCond(s) => s.span(),
+        S::WithBlock(s) => s.span(),
+        S::Set(s) => s.span(),
+        S::SetBlock(s) => s.span(),
+        S::AutoEscape(s) => s.span(),
+        S::FilterBlock(s) => s.span(),
+        S::Block(s) => s.span(),
+        S::Import(s) => s.span(),
+        S::FromImport(s) => s.span(),
+        S::Extends(s) => s.span(),
+        S::Include(s) => s.span(),
+        S::Macro(s) => s.span(),
+        S::CallBlock(s) => s.span(),
+        S::Continue(s) => s.span(),
+        S::Break(s) => s.span(),
+        S::Do(s) => s.span(),
+    }
+}
+
+/// One or more adjacent string literals, as Python reads them; `None` if this is something else.
+fn python_literals(written: &str) -> Option<String> {
+    let mut rest = written.trim();
+    let mut text = String::new();
+    while let Some(quote @ ('"' | '\'')) = rest.chars().next() {
+        let mut escaped = false;
+        let end = rest.char_indices().skip(1).find_map(|(i, c)| {
+            let ends = !escaped && c == quote;
+            escaped = !escaped && c == '\\';
+            ends.then_some(i)
+        })?;
+        unescape(rest.get(1..end)?, &mut text)?;
+        rest = rest.get(end + 1..)?.trim_start();
+    }
+    rest.is_empty().then_some(text)
+}
+
+/// Python's escapes. An unknown one stands for itself, backslash included.
+fn unescape(body: &str, text: &mut String) -> Option<()> {
+    let mut chars = body.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        let escape = chars.next()?;
+        let simple = match escape {
+            '\n' => continue,
+            '\\' | '\'' | '"' => escape,
+            'a' => '\x07',
+            'b' => '\x08',
+            'f' => '\x0c',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\x0b',
+            '0'..='7' => {
+                let mut code = escape.to_digit(8)?;
+                for _ in 0..2 {
+                    match chars.peek().and_then(|c| c.to_digit(8)) {
+                        Some(digit) => code = code * 8 + digit,
+                        None => break,
+                    }
+                    chars.next();
+                }
+                char::from_u32(code)?
+            }
+            'x' | 'u' | 'U' => {
+                let digits = match escape {
+                    'x' => 2,
+                    'u' => 4,
+                    _ => 8,
+                };
+                let mut code = 0;
+                for _ in 0..digits {
+                    code = code * 16 + chars.next()?.to_digit(16)?;
+                }
+                char::from_u32(code)?
+            }
+            other => {
+                text.push('\\');
+                other
+            }
+        };
+        text.push(simple);
+    }
+    Some(())
+}

@@ -1,0 +1,198 @@
+//! Rendering of chat templates exactly as Hugging Face's `apply_chat_template` does it: Python's Jinja2
+//! with `trim_blocks`, `lstrip_blocks`, loop controls, `{% generation %}`, `raise_exception`,
+//! `strftime_now` and its own `tojson`.
+//!
+//! minijinja reads the template; what runs it is ours ([`exec`], [`eval`]), because three things must be
+//! exact that an engine cannot be given from outside: Python's values and operators, the account of every
+//! step and byte (a template may be hostile), and the watching of what a template looks for.
+//!
+//! Nothing here may name a model, test for a template's text, panic, or run without bound.
+//!
+//! ```
+//! use unjinja_analyzer::render::Template;
+//!
+//! let template = Template::parse("hello.jinja", "{% for m in messages %}{{ m['content'] | trim }}\n{% endfor %}")?;
+//! let (text, reads) = template.render_watched(&serde_json::json!({ "messages": [{ "content": " hi " }] }));
+//! assert_eq!(text?, "hi\n");
+//! assert!(reads.contains("messages[].content"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod args;
+mod ast;
+mod clock;
+mod error;
+mod eval;
+mod exec;
+mod filters;
+mod filters_text;
+mod globals;
+mod inspect;
+mod json;
+mod lower;
+mod methods;
+mod ops;
+mod percent;
+mod reads;
+mod repr;
+mod run;
+mod scan;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod tests_of;
+mod value;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use minijinja::syntax::SyntaxConfig;
+
+pub use self::clock::Clock;
+pub use self::error::{RenderError, RenderErrorKind, TemplateError};
+pub use self::reads::Reads;
+pub use self::run::Limits;
+
+use self::error::{Fault, Outcome};
+use self::exec::Interpreter;
+use self::run::Run;
+use self::value::{Key, Map, Text, Value};
+
+/// A parsed template. Cloning shares it; rendering does not change it.
+#[derive(Debug, Clone)]
+pub struct Template {
+    name: Arc<str>,
+    source: Arc<str>,
+    body: Arc<ast::Body>,
+    limits: Limits,
+    clock: Clock,
+}
+
+/// Parsing and rendering recurse; this much stack holds what [`Limits::depth`] and the parser's limits
+/// allow, in a debug build too. It is reserved, not touched.
+const STACK: usize = 256 << 20;
+
+/// Runs `f` on a stack of known size. A panic there is a bug, and still only an error here.
+fn on_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("render".to_owned()).stack_size(STACK);
+        let thread = builder.spawn_scoped(scope, f).map_err(|e| format!("no thread to render on: {e}"))?;
+        thread.join().map_err(|_| "the renderer panicked: please report this template".to_owned())
+    })
+}
+
+impl Template {
+    /// Parses a template, with the default [`Limits`].
+    ///
+    /// `name` is what errors call it.
+    ///
+    /// # Errors
+    /// What Jinja2 would refuse, and sources too large or nested too deep to be chat templates; with the
+    /// line and an excerpt.
+    pub fn parse(name: &str, source: &str) -> Result<Template, TemplateError> {
+        let limits = Limits::default();
+        let fault = |source: &str, line, message| TemplateError::new(name, source, line, message);
+        if source.len() > limits.source_bytes {
+            let message = format!("a template of {} bytes, more than {}", source.len(), limits.source_bytes);
+            return Err(fault("", 1, message));
+        }
+        let text = scan::normalise(source);
+        let body = on_stack(|| parse_body(name, &text)).unwrap_or_else(|message| Err((1, message)));
+        match body {
+            Ok(body) => Ok(Template {
+                name: name.into(),
+                source: source.into(),
+                body: Arc::new(body),
+                limits,
+                clock: Clock::default(),
+            }),
+            Err((line, message)) => Err(fault(&text, line.max(1), message)),
+        }
+    }
+
+    /// The same template under other limits.
+    pub fn with_limits(mut self, limits: Limits) -> Template {
+        self.limits = limits;
+        self
+    }
+
+    /// The same template at another time, for `strftime_now`.
+    pub fn with_clock(mut self, clock: Clock) -> Template {
+        self.clock = clock;
+        self
+    }
+
+    /// The name given to [`parse`](Template::parse).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The source, as given.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Renders with the variables of a JSON object, as `apply_chat_template` would with the same ones.
+    ///
+    /// # Errors
+    /// Whatever Jinja2 raises, with the line; and a [`RenderErrorKind::Limit`] where a template takes more
+    /// than its [`Limits`].
+    pub fn render(&self, context: &serde_json::Value) -> Result<String, RenderError> {
+        self.run(context, false).0
+    }
+
+    /// Renders, and tells what the template looked for in the context, also when it failed.
+    pub fn render_watched(&self, context: &serde_json::Value) -> (Result<String, RenderError>, Reads) {
+        self.run(context, true)
+    }
+
+    fn run(&self, context: &serde_json::Value, watch: bool) -> (Result<String, RenderError>, Reads) {
+        let rendered = on_stack(|| {
+            let run = Run::new(self.limits.clone(), self.clock, watch);
+            let result = variables(&run, context).and_then(|map| Interpreter::new(&run, map).template(&self.body));
+            (result, run.finish())
+        });
+        let (result, reads) = rendered.unwrap_or_else(|message| (Err(Fault::new(message)), Reads::default()));
+        let result = result.map_err(|fault| RenderError::new(&self.name, &scan::normalise(&self.source), fault));
+        (result, reads)
+    }
+
+    /// The variables that the template reads without setting them: what an application may pass.
+    pub fn variables(&self) -> BTreeSet<String> {
+        on_stack(|| inspect::variables(&self.body)).unwrap_or_default()
+    }
+
+    /// The strings that the template writes, texts between tags and string constants alike: each once, in
+    /// source order.
+    pub fn string_literals(&self) -> Vec<String> {
+        on_stack(|| inspect::strings(&self.body)).unwrap_or_default()
+    }
+}
+
+fn parse_body(name: &str, source: &str) -> Result<ast::Body, scan::Problem> {
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    let syntax = syntax.map_err(|e| (1, e.to_string()))?;
+    let source = scan::prepare(source, &syntax)?;
+    let tree = minijinja::machinery::parse(&source, name, syntax).map_err(|e| {
+        let cause = e.detail().map_or_else(|| e.kind().to_string(), str::to_owned);
+        (e.line().unwrap_or(1), cause)
+    })?;
+    lower::template(&source, &tree)
+}
+
+/// The context's variables.
+fn variables(run: &Run, context: &serde_json::Value) -> Outcome<Map> {
+    let mut map = Map::default();
+    match context {
+        serde_json::Value::Object(object) => {
+            for (name, value) in object {
+                let value = Value::from_json(run, value, run.watches().then_some(name.as_str()))?;
+                let text = Text::plain(name.as_str());
+                map.insert(Key::Str(text.s.clone()), Value::Str(text), value);
+            }
+            Ok(map)
+        }
+        serde_json::Value::Null => Ok(map),
+        _ => Err(Fault::new("the context must be a JSON object of variables")),
+    }
+}

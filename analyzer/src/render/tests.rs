@@ -1,0 +1,1 @@
+//! Python semantics and hostile templates.

@@ -1,0 +1,113 @@
+//! Comparing two renders: common beginnings and ends that never cut a tag, and where a piece of text stands.
+//! A tag is `<...>`, `[NAME]` and their kin; it may hold multi-byte brackets such as `<｜...｜>`.
+
+use std::ops::Range;
+
+/// The longest tag that is taken for one, in bytes.
+const LONGEST_TAG: usize = 96;
+
+/// The tag around offset `at`, where `at` lies strictly inside one.
+pub(crate) fn tag_around(text: &str, at: usize) -> Option<Range<usize>> {
+    let before = &text[..at];
+    for (open, close) in [('<', '>'), ('[', ']')] {
+        let Some(start) = before.rfind(open) else { continue };
+        if before[start..].contains(close) {
+            continue;
+        }
+        let Some(length) = text[start..].find(close) else { continue };
+        let end = start + length + close.len_utf8();
+        let inner = &text[start + 1..end - 1];
+        if end > at && start < at && is_tag_body(inner, open) {
+            return Some(start..end);
+        }
+    }
+    None
+}
+
+fn is_tag_body(inner: &str, open: char) -> bool {
+    let fits = !inner.is_empty() && inner.len() <= LONGEST_TAG && !inner.contains(['\n', '<', '{']);
+    match open {
+        '<' => fits,
+        _ => fits && inner.chars().all(|c| c.is_ascii_uppercase() || matches!(c, '_' | '/' | ' ' | '0'..='9')),
+    }
+}
+
+/// The tags in a text, in order.
+pub(crate) fn tags(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(offset) = text[at..].find(['<', '[']) {
+        let start = at + offset;
+        match tag_around(text, start + 1) {
+            Some(range) if range.start == start => {
+                found.push(&text[range.clone()]);
+                at = range.end;
+            }
+            _ => at = start + 1,
+        }
+    }
+    found
+}
+
+/// How long the common beginning of two texts is, cut back so that no tag is cut.
+pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
+    let mut length = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    while !a.is_char_boundary(length) || !b.is_char_boundary(length) {
+        length -= 1;
+    }
+    for text in [a, b] {
+        if let Some(tag) = tag_around(text, length) {
+            length = length.min(tag.start);
+        }
+    }
+    length
+}
+
+/// How long the common end of two texts is, cut back so that no tag is cut.
+pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
+    let mut length = a.bytes().rev().zip(b.bytes().rev()).take_while(|(x, y)| x == y).count();
+    while !a.is_char_boundary(a.len() - length) || !b.is_char_boundary(b.len() - length) {
+        length -= 1;
+    }
+    for text in [a, b] {
+        let start = text.len() - length;
+        if let Some(tag) = tag_around(text, start) {
+            // A tag that a hole fills is open at the hole's side; one that is cut here is not.
+            length = length.min(text.len() - tag.end.min(text.len()));
+        }
+    }
+    length
+}
+
+/// What a text holds between two offsets that are given in any order of magnitude.
+pub(crate) fn between(text: &str, from: usize, to: usize) -> &str {
+    text.get(from..to).unwrap_or("")
+}
+
+/// Where `needle` stands in `text`, if exactly once.
+pub(crate) fn once(text: &str, needle: &str) -> Option<Range<usize>> {
+    let start = text.find(needle)?;
+    text[start + needle.len()..].find(needle).is_none().then_some(start..start + needle.len())
+}
+
+/// Where `needle` first stands in `text` at or after `from`.
+pub(crate) fn after(text: &str, from: usize, needle: &str) -> Option<Range<usize>> {
+    let start = from + text.get(from..)?.find(needle)?;
+    Some(start..start + needle.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_never_cut() {
+        assert_eq!(common_prefix("<tool_call>", "<tool_response>"), 0);
+        assert_eq!(common_prefix("a</f>\n</t>", "a</f>\n<t>"), 6);
+        assert_eq!(common_suffix("</call><call>", "<calls><call>"), 6);
+        assert_eq!(common_suffix("x\n<a>", "y\n<a>"), 4);
+        assert_eq!(common_prefix("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"), 0);
+        assert_eq!(common_prefix("[A][B]", "[A][C]"), 3);
+        assert_eq!(tags("a <b> c [X_1] [\"no\"] </b>"), ["<b>", "[X_1]", "</b>"]);
+    }
+}

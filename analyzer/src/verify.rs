@@ -1,0 +1,213 @@
+//! The judge of a spec: fresh random conversations are rendered by the template and parsed back by the interpreter.
+//! What does not come back is told apart: lost by the template itself (its render does not hold it), or lost by us.
+
+use serde_json::{Map, Number, Value, json};
+use unjinja_codegen::Lowered;
+use unjinja_runtime::{Message, Options, Tools, parse};
+use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
+
+use crate::lab::{Call, Empty, Lab, SENTINELS, Style, Turn, tools_for};
+use crate::render::Template;
+
+/// What became of the random conversations.
+#[derive(Clone, Debug, Default)]
+pub struct Verification {
+    /// How many were rendered.
+    pub tried: u32,
+    /// How many came back the same.
+    pub held: u32,
+    /// How many the template cannot render, or renders without part of the message.
+    pub lost_by_template: u32,
+    /// The ones that the parser read otherwise.
+    pub failures: Vec<Failure>,
+}
+
+/// A conversation that did not come back.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The render of the assistant's turn.
+    pub rendered: String,
+    /// What was rendered.
+    pub expected: Message,
+    /// What the parser made of it.
+    pub parsed: Message,
+}
+
+impl Verification {
+    /// The figures that a spec records.
+    pub fn round_trips(&self) -> RoundTrips {
+        RoundTrips { tried: self.tried, held: self.held }
+    }
+}
+
+/// Renders and parses back `count` random assistant messages; the same seed gives the same ones.
+pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
+    let mut result = Verification::default();
+    let Ok(lowered) = Lowered::new(spec) else { return result };
+    let lab = Lab::new(template);
+    let s = &SENTINELS[0];
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let style = Style {
+        object_arguments: spec.capabilities.object_arguments,
+        empty: if spec.capabilities.requires_nonnull_content { Empty::Text } else { Empty::Null },
+    };
+    // Some templates lose most of what they are given; they are not tried forever.
+    for _ in 0..count * 4 {
+        if result.tried == count {
+            break;
+        }
+        let (turn, expected) = random.turn(spec);
+        let Ok(rendered) = lab.turn(s, &turn, style) else {
+            result.lost_by_template += 1;
+            continue;
+        };
+        if !holds(&rendered, &expected) {
+            result.lost_by_template += 1;
+            continue;
+        }
+        result.tried += 1;
+        let start = spec.turn.assistant_start.as_str();
+        let body = rendered.strip_prefix(start).unwrap_or(&rendered);
+        let tools = if turn.calls.is_empty() { Tools::empty() } else { offered(s, &turn.calls) };
+        let options = Options::new().tools(&tools).generation_prompt(start);
+        let parsed = parse(lowered.interpreter(spec), body, &options);
+        if same(&parsed, &expected) {
+            result.held += 1;
+        } else {
+            result.failures.push(Failure { rendered, expected, parsed });
+        }
+    }
+    result
+}
+
+fn offered(s: &crate::lab::Sentinels, calls: &[Call]) -> Tools {
+    Tools::from_openai(&tools_for(s, calls)).unwrap_or_default()
+}
+
+/// Whether a render holds all words of a message's texts and the names of its calls.
+fn holds(rendered: &str, message: &Message) -> bool {
+    let words = |text: &str| text.split_whitespace().all(|word| rendered.contains(word));
+    words(&message.content)
+        && words(&message.reasoning_content)
+        && message.tool_calls.iter().all(|call| rendered.contains(&call.name))
+}
+
+fn same(parsed: &Message, expected: &Message) -> bool {
+    parsed.content.trim() == expected.content.trim()
+        && parsed.reasoning_content.trim() == expected.reasoning_content.trim()
+        && parsed.tool_calls.len() == expected.tool_calls.len()
+        && parsed.tool_calls.iter().zip(&expected.tool_calls).all(|(a, b)| {
+            let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+            a.name == b.name && value(&a.arguments).is_some() && value(&a.arguments) == value(&b.arguments)
+        })
+}
+
+/// A small generator; reproducible everywhere.
+struct Random(u64);
+
+/// Pieces of text that have been trouble: quotes, brackets, code, other scripts, look-alikes of markers.
+const PIECES: [&str; 24] = [
+    "plain words",
+    "It's \"quoted\"",
+    "naïve café",
+    "日本語",
+    "😀 emoji",
+    "a < b && c > d",
+    "fn main() { }",
+    "{\"k\": 1}",
+    "[1, 2]",
+    "C:\\path\\x",
+    "line one\nline two",
+    "\ttabbed",
+    "100 %",
+    "`code`",
+    "<b>bold</b>",
+    "</div>",
+    "x = y | z",
+    "<think",
+    "tool_call>",
+    "a\n\nb",
+    "'single'",
+    "#include <stdio.h>",
+    "$HOME/$(ls)",
+    "é\u{301}",
+];
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 16) as usize % n.max(1)
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn text(&mut self) -> String {
+        let count = 1 + self.below(4);
+        let pieces: Vec<&str> = (0..count).map(|_| PIECES[self.below(PIECES.len())]).collect();
+        pieces.join(" ").trim().to_owned()
+    }
+
+    fn value(&mut self, depth: usize) -> Value {
+        match self.below(if depth == 0 { 6 } else { 8 }) {
+            0..=2 => self.text().into(),
+            3 => json!(self.below(100_000) as i64 - 5_000),
+            4 => Number::from_f64(self.below(1000) as f64 / 8.0 + 0.125).map_or(Value::Null, Value::Number),
+            5 => json!(self.one_in(2)),
+            6 => (0..self.below(4)).map(|_| self.value(depth - 1)).collect(),
+            _ => {
+                let mut map = Map::new();
+                for number in 0..self.below(3) {
+                    map.insert(format!("key_{number}"), self.value(depth - 1));
+                }
+                Value::Object(map)
+            }
+        }
+    }
+
+    fn turn(&mut self, spec: &FormatSpec) -> (Turn, Message) {
+        let mut turn = Turn::default();
+        let mut message = Message::default();
+        let calls = spec.tools.format != ToolFormat::None && self.one_in(2);
+        if calls {
+            let count = if spec.capabilities.parallel_tool_calls { 1 + self.below(3) } else { 1 };
+            for number in 0..count {
+                let mut arguments = Map::new();
+                for argument in 0..self.below(4) {
+                    arguments.insert(format!("arg_{argument}"), self.value(2));
+                }
+                let name = ["get_weather", "run", "edit_file", "search.web"][self.below(4)];
+                let id = format!("call{:05}", number + 10 * self.below(1000));
+                let text = Value::Object(arguments.clone()).to_string();
+                message.tool_calls.push(unjinja_runtime::ToolCall {
+                    id: None,
+                    name: name.to_owned(),
+                    arguments: text,
+                    complete: true,
+                });
+                turn.calls.push(Call { name: name.to_owned(), id, arguments });
+            }
+        }
+        if !calls || self.one_in(3) {
+            turn.content = self.text();
+            message.content.clone_from(&turn.content);
+        }
+        let may_reason = match spec.reasoning.mode {
+            ReasoningMode::None => false,
+            ReasoningMode::TagBased => true,
+            ReasoningMode::ToolsOnly => calls,
+        };
+        if may_reason && !spec.reasoning.field.is_empty() && self.one_in(2) {
+            message.reasoning_content = self.text();
+            turn = turn.with_reasoning(&spec.reasoning.field, &message.reasoning_content);
+        }
+        (turn, message)
+    }
+}

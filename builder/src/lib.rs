@@ -1,0 +1,287 @@
+//! The one way from a chat template or a format spec to a compiled parser. The macros, build scripts and the command
+//! line all go through here.
+//!
+//! In a build script:
+//!
+//! ```no_run
+//! unjinja_build::compile_templates("templates")?;
+//! # Ok::<(), unjinja_build::BuildError>(())
+//! ```
+//!
+//! and in the application:
+//!
+//! ```ignore
+//! include!(concat!(env!("OUT_DIR"), "/unjinja.rs"));
+//! ```
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use unjinja_analyzer::render::Template;
+use unjinja_analyzer::{Naming, analyze, sha256, verify};
+use unjinja_spec::{FormatSpec, Overlay};
+
+/// How many random conversations a new spec is verified with.
+pub const ROUND_TRIPS: u32 = 64;
+
+/// What a parser is made from.
+#[derive(Clone, Debug)]
+pub struct Input {
+    path: PathBuf,
+    is_template: bool,
+}
+
+impl Input {
+    /// A chat template, to be analysed.
+    pub fn template(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), is_template: true }
+    }
+
+    /// A format spec.
+    pub fn spec(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), is_template: false }
+    }
+}
+
+/// Makes one parser.
+#[derive(Clone, Debug)]
+pub struct Build {
+    input: Input,
+    name: Option<String>,
+    source: String,
+    overlay: Option<PathBuf>,
+    committed: Option<PathBuf>,
+    tools: Option<PathBuf>,
+    runtime: TokenStream,
+}
+
+impl Build {
+    /// A parser from this input. The generated code names the runtime as `::unjinja`.
+    pub fn new(input: Input) -> Self {
+        Self {
+            input,
+            name: None,
+            source: String::new(),
+            overlay: None,
+            committed: None,
+            tools: None,
+            runtime: quote!(::unjinja),
+        }
+    }
+
+    /// Name of the spec; by default made from the file name.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Where the template comes from, for people.
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.source = source.into();
+        self
+    }
+
+    /// A file of corrections, merged over what the analysis finds.
+    pub fn overlay(mut self, path: impl Into<PathBuf>) -> Self {
+        self.overlay = Some(path.into());
+        self
+    }
+
+    /// The committed spec of the template: used instead of an analysis, as long as it describes this template.
+    pub fn committed_spec(mut self, path: impl Into<PathBuf>) -> Self {
+        self.committed = Some(path.into());
+        self
+    }
+
+    /// A file of the tools offered, in OpenAI's form; the generated code gets a function `tools()`.
+    pub fn tools(mut self, path: impl Into<PathBuf>) -> Self {
+        self.tools = Some(path.into());
+        self
+    }
+
+    /// The path of the runtime in the crate that will hold the code.
+    pub fn runtime(mut self, path: TokenStream) -> Self {
+        self.runtime = path;
+        self
+    }
+
+    /// The spec: analysed or read, with the overlay merged over it.
+    ///
+    /// # Errors
+    /// Unreadable files, templates that cannot be analysed, specs that cannot be read, a committed spec that was made
+    /// from another template.
+    pub fn spec(&self) -> Result<FormatSpec, BuildError> {
+        let text = read(&self.input.path)?;
+        let spec = if !self.input.is_template {
+            FormatSpec::from_toml(&text, &self.input.path.display().to_string()).map_err(BuildError::new)?
+        } else if let Some(committed) = &self.committed {
+            let spec =
+                FormatSpec::from_toml(&read(committed)?, &committed.display().to_string()).map_err(BuildError::new)?;
+            if spec.template.sha256 != sha256(&text) {
+                return Err(BuildError::new(format!(
+                    "{} was made from another template than {}: run `unjinja check` to see what changed",
+                    committed.display(),
+                    self.input.path.display(),
+                )));
+            }
+            spec
+        } else {
+            let file = file_name(&self.input.path);
+            let naming = Naming { name: self.name.clone().unwrap_or_default(), source: self.source.clone(), file };
+            analyze_text(&text, &naming)?
+        };
+        match &self.overlay {
+            Some(path) => {
+                let overlay = Overlay::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
+                overlay.apply(&spec).map_err(BuildError::new)
+            }
+            None => Ok(spec),
+        }
+    }
+
+    /// The items of the parser's module.
+    ///
+    /// # Errors
+    /// Those of [`spec`](Self::spec); specs that make no parser; a tools file that is none.
+    pub fn tokens(&self) -> Result<TokenStream, BuildError> {
+        let spec = self.spec()?;
+        let lowered = unjinja_codegen::Lowered::new(&spec).map_err(BuildError::new)?;
+        let mut tokens = lowered.tokens(&spec, &self.runtime);
+        if let Some(path) = &self.tools {
+            let text = read(path)?;
+            unjinja_codegen::check_tools(&text)
+                .map_err(|error| BuildError::new(format!("{}: {error}", path.display())))?;
+            let runtime = &self.runtime;
+            tokens.extend(quote! {
+                /// The tools that are offered, known when this was built.
+                pub fn tools() -> #runtime::Tools {
+                    const TOOLS: &str = #text;
+                    #runtime::Tools::from_json(TOOLS).unwrap_or_default()
+                }
+            });
+        }
+        Ok(tokens)
+    }
+}
+
+/// Analyses and verifies a template given as text.
+///
+/// # Errors
+/// Where the template has a syntax error or cannot be analysed.
+pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildError> {
+    let template = Template::parse(&naming.file, text).map_err(BuildError::new)?;
+    let mut spec = analyze(&template, naming).map_err(BuildError::new)?;
+    if spec.unsupported.is_none() {
+        match unjinja_codegen::Lowered::new(&spec) {
+            Ok(_) => spec.evidence.round_trips = verify(&template, &spec, ROUND_TRIPS, 1).round_trips(),
+            Err(error) => spec.unsupported = Some(error.problems.join("; ")),
+        }
+    }
+    Ok(spec)
+}
+
+/// For a build script: compiles every `*.jinja` of a folder (with `NAME.overlay.toml` beside it merged over what the
+/// analysis finds) into `OUT_DIR/unjinja.rs`, one module per template. Templates whose format is unsupported are left
+/// out, with a warning.
+///
+/// # Errors
+/// Those of [`Build::tokens`], for all templates at once.
+pub fn compile_templates(folder: impl AsRef<Path>) -> Result<(), BuildError> {
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from);
+    let out = out.ok_or_else(|| BuildError::new("OUT_DIR is not set: this function is for build scripts"))?;
+    Templates::new(folder).compile(out.join("unjinja.rs"))
+}
+
+/// What [`compile_templates`] does, step by step.
+#[derive(Clone, Debug)]
+pub struct Templates {
+    folder: PathBuf,
+    runtime: TokenStream,
+}
+
+impl Templates {
+    /// The templates of a folder.
+    pub fn new(folder: impl AsRef<Path>) -> Self {
+        Self { folder: folder.as_ref().to_owned(), runtime: quote!(::unjinja) }
+    }
+
+    /// The path of the runtime in the crate that will hold the code.
+    pub fn runtime(mut self, path: TokenStream) -> Self {
+        self.runtime = path;
+        self
+    }
+
+    /// Writes one module per template to `out`, and tells cargo what to watch.
+    ///
+    /// # Errors
+    /// Those of [`Build::tokens`], for all templates at once.
+    pub fn compile(self, out: impl AsRef<Path>) -> Result<(), BuildError> {
+        println!("cargo::rerun-if-changed={}", self.folder.display());
+        let (mut modules, mut problems) = (Vec::new(), Vec::new());
+        for path in templates_in(&self.folder)? {
+            let mut build = Build::new(Input::template(&path)).runtime(self.runtime.clone());
+            let overlay = path.with_extension("overlay.toml");
+            if overlay.exists() {
+                build = build.overlay(overlay);
+            }
+            match build.spec() {
+                Ok(spec) => match &spec.unsupported {
+                    Some(reason) => println!("cargo::warning={}: no parser: {reason}", path.display()),
+                    None => match unjinja_codegen::module(&spec, &self.runtime) {
+                        Ok(module) => modules.push(module),
+                        Err(error) => problems.push(error.to_string()),
+                    },
+                },
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(BuildError::new(problems.join("\n")));
+        }
+        let source = unjinja_codegen::format(quote!(#(#modules)*)).map_err(BuildError::new)?;
+        let out = out.as_ref();
+        std::fs::write(out, source).map_err(|e| BuildError::new(format!("{}: {e}", out.display())))
+    }
+}
+
+/// The templates of a folder, in order of their names.
+///
+/// # Errors
+/// Where the folder cannot be read.
+pub fn templates_in(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let entries = std::fs::read_dir(folder).map_err(|e| BuildError::new(format!("{}: {e}", folder.display())))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "jinja"));
+    paths.sort();
+    Ok(paths)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read(path: &Path) -> Result<String, BuildError> {
+    std::fs::read_to_string(path).map_err(|e| BuildError::new(format!("{}: {e}", path.display())))
+}
+
+/// Why no parser was made: a text with the place, the cause and what to do.
+#[derive(Clone, Debug)]
+pub struct BuildError {
+    message: String,
+}
+
+impl BuildError {
+    fn new(cause: impl fmt::Display) -> Self {
+        Self { message: cause.to_string() }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for BuildError {}

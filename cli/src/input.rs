@@ -1,0 +1,82 @@
+//! Reading what a command is given: template files and folders, lines of JSON.
+
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::failure::{Done, Failure};
+
+/// The template files that paths name: files as they are, folders with all `*.jinja` in them.
+pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let found = unjinja_build::templates_in(path).map_err(|e| Failure::Input(e.to_string()))?;
+            if found.is_empty() {
+                return Err(Failure::file(path, "the folder holds no *.jinja file"));
+            }
+            files.extend(found);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+/// The text of a file.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::file(path, format!("the file is not UTF-8: bad byte at offset {}", error.utf8_error().valid_up_to()))
+    })
+}
+
+/// A file of a folder that a line of input names; the name may not lead out of the folder.
+pub(crate) fn in_folder(folder: &Path, name: &str) -> Result<PathBuf, String> {
+    let plain = Path::new(name).file_name().is_some_and(|file| file == name);
+    if plain { Ok(folder.join(name)) } else { Err(format!("{name:?} is no file name")) }
+}
+
+/// Answers each line of standard input with one line of standard output, in order. An error becomes a line too.
+pub(crate) fn lines(mut answer: impl FnMut(&Value) -> Result<Map<String, Value>, String>) -> Done {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut input = io::stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let (id, result) = match serde_json::from_slice::<Value>(&line) {
+            Ok(value @ Value::Object(_)) => (value.get("id").cloned().unwrap_or(Value::Null), answer(&value)),
+            Ok(_) => (Value::Null, Err("the line is JSON, but no object".to_owned())),
+            Err(error) => (Value::Null, Err(format!("the line is no JSON: {error}"))),
+        };
+        let row = match result {
+            Ok(fields) => {
+                let mut row = Map::new();
+                row.insert("id".into(), id);
+                row.extend(fields);
+                Value::Object(row)
+            }
+            Err(error) => json!({"id": id, "error": error}),
+        };
+        serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// A text field of a line.
+pub(crate) fn string<'v>(line: &'v Value, key: &str) -> Result<&'v str, String> {
+    match line.get(key) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(format!("`{key}` is to be a text, but is {other}")),
+        None => Err(format!("`{key}` is missing")),
+    }
+}

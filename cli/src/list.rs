@@ -1,0 +1,32 @@
+//! `unjinja list`: the models whose parsers are compiled in.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::failure::Done;
+
+/// Runs the command.
+pub(crate) fn run(as_json: bool) -> Done {
+    let mut out = std::io::stdout().lock();
+    let parsers = unjinja_generated::all();
+    if as_json {
+        let rows: Vec<Value> = parsers
+            .iter()
+            .map(|parser| {
+                let facts = parser.facts();
+                json!({"name": facts.name, "source": facts.source, "files": facts.files, "sha256": facts.sha256})
+            })
+            .collect();
+        serde_json::to_writer_pretty(&mut out, &rows).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    let width = parsers.iter().map(|parser| parser.facts().name.len()).max().unwrap_or(0);
+    for parser in parsers {
+        let facts = parser.facts();
+        let source = if facts.source.is_empty() { facts.files.first().copied().unwrap_or("") } else { facts.source };
+        writeln!(out, "{:width$}  {source}", facts.name)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The `unjinja` command line: chat templates in; specs, parsers and messages out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+mod analyze;
+mod codegen;
+mod failure;
+mod input;
+mod list;
+mod parse;
+mod render;
+
+use failure::{Done, Failure};
+
+/// Compiles parsers for the output of language models from their chat templates.
+#[derive(Parser)]
+#[command(name = "unjinja", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// JSON, one document.
+    Json,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Derive format specs from chat templates.
+    #[command(after_help = "Example:\n  unjinja analyze templates -o generated/specs")]
+    Analyze {
+        /// Template files, or folders of them.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Write each spec to NAME.toml in this folder.
+        #[arg(short, long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// A table of `file<TAB>source` lines that says where templates come from.
+        #[arg(long, value_name = "FILE")]
+        sources: Option<PathBuf>,
+        /// How to print.
+        #[arg(long, value_enum, default_value = "human")]
+        format: Format,
+    },
+    /// Parse a model's output.
+    #[command(
+        after_help = "Examples:\n  unjinja parse --template templates/qwen3.jinja < output.txt\n  unjinja parse --jsonl --models < cases.jsonl"
+    )]
+    Parse(parse::Arguments),
+    /// Render conversations through chat templates.
+    #[command(
+        after_help = "Examples:\n  unjinja render templates/qwen3.jinja < context.json\n  unjinja render --jsonl --templates templates < lines.jsonl"
+    )]
+    Render(render::Arguments),
+    /// Print the Rust of a spec or a template, or write the modules of a folder of specs.
+    #[command(
+        after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
+    )]
+    Codegen(codegen::Arguments),
+    /// List the models whose parsers are compiled in.
+    List {
+        /// How to print.
+        #[arg(long, value_enum, default_value = "human")]
+        format: Format,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let result: Done = match cli.command {
+        Command::Analyze { paths, out, sources, format } => {
+            analyze::run(&paths, out.as_deref(), sources.as_deref(), format == Format::Json)
+        }
+        Command::Parse(arguments) => parse::run(&arguments),
+        Command::Render(arguments) => render::run(&arguments),
+        Command::Codegen(arguments) => codegen::run(&arguments),
+        Command::List { format } => list::run(format == Format::Json),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `unjinja render`: conversations through chat templates, as Hugging Face renders them.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Map, Value};
+use unjinja_analyzer::render::Template;
+
+use crate::failure::{Done, Failure};
+use crate::input;
+
+/// The arguments of `render`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The template to render; the context (a JSON object with `messages` and so on) is read from standard input.
+    #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
+    template: Option<PathBuf>,
+    /// Read lines `{"id", "template": FILE, "context": {…}}`, write lines `{"id", "text"}`.
+    #[arg(long, requires = "templates")]
+    jsonl: bool,
+    /// The folder of the templates that the lines name.
+    #[arg(long, value_name = "DIR", requires = "jsonl")]
+    templates: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Done {
+    if let (true, Some(folder)) = (arguments.jsonl, &arguments.templates) {
+        let mut known: HashMap<String, Result<Template, String>> = HashMap::new();
+        return input::lines(|line| {
+            let name = input::string(line, "template")?;
+            let path = input::in_folder(folder, name)?;
+            let template = known.entry(name.to_owned()).or_insert_with(|| {
+                let text = input::text(&path).map_err(|e| e.to_string())?;
+                Template::parse(name, &text).map_err(|e| e.to_string())
+            });
+            let template = template.as_ref().map_err(Clone::clone)?;
+            let context = line.get("context").ok_or("`context` is missing")?;
+            let text = template.render(context).map_err(|e| e.to_string())?;
+            Ok(Map::from_iter([("text".to_owned(), Value::String(text))]))
+        });
+    }
+    let Some(path) = &arguments.template else { return Ok(()) };
+    let source = input::text(path)?;
+    let template = Template::parse(&path.display().to_string(), &source).map_err(|e| Failure::Input(e.to_string()))?;
+    let mut context = String::new();
+    std::io::stdin().read_to_string(&mut context)?;
+    let context: Value = serde_json::from_str(&context)
+        .map_err(|e| Failure::Input(format!("the context on standard input is no JSON: {e}")))?;
+    let text = template.render(&context).map_err(|e| Failure::Found(e.to_string()))?;
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! The interpreter: walks a plan's machine with the same primitives that generated code calls. For analysis,
+//! verification and tests; an application links generated code instead.
+
+use std::sync::Arc;
+
+use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, State};
+use unjinja_spec::FormatSpec;
+
+use crate::automaton::{self, Arm, Automaton, Step};
+use crate::plan::{Action, Hole};
+use crate::{Lowered, runtime_channel};
+
+/// A parser that interprets a spec. Cheap to clone.
+///
+/// It borrows nothing: the spec's texts live as long as the interpreter does.
+#[derive(Clone)]
+pub struct Interpreter<'s> {
+    spec: &'s FormatSpec,
+    automaton: Arc<Automaton>,
+    entries: Arc<[Entry<'s>]>,
+    files: Arc<[&'s str]>,
+    preserved: Arc<[&'s str]>,
+}
+
+impl<'s> Interpreter<'s> {
+    pub(crate) fn new(spec: &'s FormatSpec, lowered: &Lowered) -> Self {
+        let entries = spec.generation_prompt.iter().zip(lowered.entries()).map(|(prompt, state)| Entry {
+            thinking: prompt.thinking,
+            text: &prompt.text,
+            channel: runtime_channel(prompt.starts_in),
+            state: State(state as u16),
+        });
+        let files = std::iter::once(&spec.template.file).chain(&spec.template.also);
+        Self {
+            spec,
+            automaton: Arc::clone(&lowered.automaton),
+            entries: entries.collect(),
+            files: files.map(String::as_str).collect(),
+            preserved: spec.tokens.preserved.iter().map(String::as_str).collect(),
+        }
+    }
+
+    fn state(&self, state: State) -> &automaton::State {
+        &self.automaton.states[usize::from(state.0)]
+    }
+
+    fn perform(&self, actions: &[Action], state: State, io: &mut Io<'_>) {
+        for action in actions {
+            match action {
+                Action::Hold => io.hold(self.fallback(state)),
+                Action::StartCall => io.start_call(),
+                Action::StartLabelled { prefix, separator } => io.start_call_labelled(prefix, separator),
+                Action::Id => io.id(),
+                Action::Argument { python } => io.argument(*python),
+                Action::EndArgument => io.end_argument(),
+                Action::EndCall => io.end_call(),
+                Action::EndCallIncomplete => io.end_call_incomplete(),
+                Action::OpenReasoning => io.open_reasoning(),
+                Action::CloseReasoning => io.close_reasoning(),
+            }
+        }
+    }
+
+    fn fallback(&self, state: State) -> State {
+        State(self.automaton.fallback(usize::from(state.0)) as u16)
+    }
+
+    fn go(&self, step: &Step, state: State, io: &mut Io<'_>) -> Flow {
+        self.perform(&step.actions, state, io);
+        Flow::Go(State(step.next as u16))
+    }
+}
+
+impl Machine for Interpreter<'_> {
+    fn facts(&self) -> Facts<'_> {
+        let spec = self.spec;
+        Facts {
+            name: &spec.template.name,
+            source: &spec.template.source,
+            files: &self.files,
+            sha256: &spec.template.sha256,
+            assistant_start: &spec.turn.assistant_start,
+            thinking_switch: &spec.reasoning.switch,
+            preserved_tokens: &self.preserved,
+        }
+    }
+
+    fn start(&self) -> State {
+        State(self.automaton.start as u16)
+    }
+
+    fn plain(&self) -> State {
+        State(self.automaton.content as u16)
+    }
+
+    fn entries(&self) -> &[Entry<'_>] {
+        &self.entries
+    }
+
+    fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
+        let here = self.state(state);
+        let nexts: Vec<Vec<&str>> = here.arms.iter().map(next_cores).collect();
+        let markers: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
+        let found = match &here.hole {
+            None => io.expect(&markers),
+            Some(Hole::Text { channel, .. }) => io.text(runtime_channel(*channel), &markers),
+            Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(&markers),
+            Some(Hole::Value) => io.value(&markers),
+            Some(Hole::Json) => io.json_arguments(),
+            Some(Hole::Python) => io.python_arguments(),
+            Some(Hole::Object(shape)) => {
+                let offered = shape.bare;
+                let shape = CallShape {
+                    function_field: &shape.function_field,
+                    name_field: &shape.name_field,
+                    args_field: &shape.args_field,
+                    id_field: &shape.id_field,
+                    name_is_key: shape.name_is_key,
+                    python: shape.python,
+                    strict: shape.bare,
+                };
+                io.call_object(&shape, offered)
+            }
+        };
+        match (found, &here.otherwise) {
+            (Found::Wait, _) => Flow::Wait,
+            (Found::Marker(index), _) => self.go(&here.arms[index].step, state, io),
+            (Found::Done, Some(step)) => self.go(step, state, io),
+            (Found::Other, Some(step)) if here.hole.is_none() => self.go(step, state, io),
+            _ => Flow::Misfit,
+        }
+    }
+
+    fn end(&self, state: State, io: &mut Io<'_>) -> bool {
+        match &self.state(state).end {
+            Some(actions) => {
+                self.perform(actions, state, io);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn next_cores(arm: &Arm) -> Vec<&str> {
+    match &arm.confirm {
+        automaton::Confirm::Next(cores) => cores.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn marker<'a>(arm: &'a Arm, next: &'a [&'a str]) -> Marker<'a> {
+    let confirm = match &arm.confirm {
+        automaton::Confirm::Nothing => Confirm::Nothing,
+        automaton::Confirm::Next(_) => Confirm::Next(next),
+        automaton::Confirm::End => Confirm::End,
+    };
+    Marker { core: &arm.core, before: &arm.before, after: &arm.after, confirm, take: !arm.peek }
+}

@@ -1,0 +1,345 @@
+//! From a format spec to a plan: markers are split into cores and layout, and put in the order in which they may
+//! stand in a turn.
+
+use unjinja_spec::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
+
+use crate::plan::{Action, Expr, Hole, Literal, ObjectShape, Plan, Role};
+
+/// The plan of a spec's turn.
+pub(crate) fn plan(spec: &FormatSpec) -> Plan {
+    let reasoning = &spec.reasoning;
+    let reasons = reasoning.mode != ReasoningMode::None;
+    let mut parts = Vec::new();
+    let mut lead = Expr::empty();
+    if reasons {
+        let mut until = vec![Role::ReasoningEnd, Role::TurnEnd];
+        if reasoning.ended_by_call {
+            until.push(Role::CallOpen);
+        }
+        let hole = Expr::Hole(Hole::Text { channel: Channel::Reasoning, until });
+        let close = sequence(vec![
+            marker("reasoning.end", &reasoning.end, Role::ReasoningEnd),
+            Expr::Act(Action::CloseReasoning),
+        ]);
+        if reasoning.start.trim().is_empty() {
+            lead = sequence(vec![hole, close.optional()]).optional();
+        } else {
+            parts.push(sequence(vec![
+                marker("reasoning.start", &reasoning.start, Role::ReasoningStart),
+                Expr::Act(Action::OpenReasoning),
+                hole,
+                close.optional(),
+            ]));
+        }
+    }
+    if spec.content.mode != ContentMode::Plain {
+        parts.push(marker("content.start", &spec.content.start, Role::ContentFrame));
+        parts.push(marker("content.end", &spec.content.end, Role::ContentFrame));
+    }
+    parts.push(Expr::Hole(Hole::Text {
+        channel: Channel::Content,
+        until: vec![Role::ReasoningStart, Role::ContentFrame, Role::CallOpen, Role::TurnEnd],
+    }));
+    if spec.tools.format != ToolFormat::None {
+        parts.push(calls(spec));
+    }
+    let end = marker("turn.end", &spec.turn.end, Role::TurnEnd);
+    Plan { turn: sequence(vec![lead, Expr::Choice(parts).repeated(), end.optional()]) }
+}
+
+/// All calls of a turn.
+fn calls(spec: &FormatSpec) -> Expr {
+    match spec.tools.format {
+        ToolFormat::JsonNative => native_calls(spec),
+        _ => tagged_calls(spec),
+    }
+}
+
+/// Calls that are JSON objects.
+fn native_calls(spec: &FormatSpec) -> Expr {
+    let tools = &spec.tools;
+    let section = marker("tools.section_start", &tools.section_start, Role::CallOpen);
+    let section_end = marker("tools.section_end", &tools.section_end, Role::Inner);
+    let start = marker("tools.per_call_start", &tools.per_call_start, Role::CallOpen);
+    let bare = is_empty(&section) && is_empty(&start);
+    let object = Expr::Hole(Hole::Object(ObjectShape {
+        function_field: tools.function_field.clone(),
+        name_field: tools.name_field.clone(),
+        args_field: tools.args_field.clone(),
+        id_field: if tools.id_field.is_empty() { tools.gen_id_field.clone() } else { tools.id_field.clone() },
+        name_is_key: tools.fun_name_is_key,
+        python: tools.uses_python_dicts,
+        bare,
+    }));
+    let end = marker("tools.per_call_end", &tools.per_call_end, Role::Inner);
+    let body = sequence(vec![object, end.optional(), Expr::Act(Action::EndCall)]);
+    let hold = || Expr::Act(Action::Hold);
+    if tools.tools_array_wrapped {
+        let more = sequence(vec![hold(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
+        let open = if bare { symbol("[", Role::CallOpen) } else { symbol("[", Role::Inner).optional() };
+        let array = sequence(vec![open, start, body, more, symbol("]", Role::Inner).optional()]);
+        let wrapped = sequence(vec![hold(), section, array, section_end.optional()]);
+        if bare {
+            // A single call may come without its array.
+            let mut brace = symbol("{", Role::CallOpen);
+            if let Expr::Literal(literal) = &mut brace {
+                literal.peek = true;
+            }
+            let single = Expr::Hole(object_of(&wrapped));
+            let single = sequence(vec![hold(), brace, single, Expr::Act(Action::EndCall)]);
+            return Expr::Choice(vec![wrapped, single]);
+        }
+        return wrapped;
+    }
+    let mut brace = symbol("{", Role::CallOpen);
+    if let Expr::Literal(literal) = &mut brace {
+        literal.peek = true;
+    }
+    let opener = if bare { brace } else { start };
+    let separator = marker("tools.separator", &tools.separator, Role::Inner);
+    let section = if is_tag(&opener) { section.optional() } else { section };
+    let first = sequence(vec![hold(), section, opener.clone(), body.clone()]);
+    let more = if is_empty(&separator) {
+        sequence(vec![hold(), opener, body])
+    } else {
+        sequence(vec![hold(), separator, opener, body])
+    };
+    sequence(vec![first, more.repeated(), section_end.optional()])
+}
+
+/// The shape of the call object inside an expression.
+fn object_of(expr: &Expr) -> Hole {
+    fn find(expr: &Expr) -> Option<&Hole> {
+        match expr {
+            Expr::Hole(hole @ Hole::Object(_)) => Some(hole),
+            Expr::Sequence(items) | Expr::Choice(items) => items.iter().find_map(find),
+            Expr::Repeat(item) | Expr::Option(item) => find(item),
+            _ => None,
+        }
+    }
+    find(expr).cloned().unwrap_or(Hole::Json)
+}
+
+/// Calls whose name stands outside JSON.
+fn tagged_calls(spec: &FormatSpec) -> Expr {
+    let tools = &spec.tools;
+    let (function, arguments, id) = (&tools.function, &tools.arguments, &tools.call_id);
+    let section = marker("tools.section_start", &tools.section_start, Role::CallOpen);
+    let section_end = marker("tools.section_end", &tools.section_end, Role::Inner);
+    let start = marker("tools.per_call_start", &tools.per_call_start, Role::CallOpen);
+    let prefix = marker("tools.function.name_prefix", &function.name_prefix, Role::CallOpen);
+    let separator = marker("tools.separator", &tools.separator, Role::Inner);
+
+    let id_value = |key_before, key_after| {
+        sequence(vec![
+            marker(key_before, &id.prefix, Role::Inner),
+            Expr::Hole(Hole::Id),
+            Expr::Act(Action::Id),
+            marker(key_after, &id.suffix, Role::Inner),
+        ])
+    };
+    let id_at = |position: CallIdPosition| {
+        if id.position == position { id_value("tools.call_id.prefix", "tools.call_id.suffix") } else { Expr::empty() }
+    };
+    let named = match id.position {
+        CallIdPosition::InName => Action::StartLabelled { prefix: id.prefix.clone(), separator: id.suffix.clone() },
+        _ => Action::StartCall,
+    };
+    let start_is_optional = is_tag(&prefix);
+    let section_is_optional = is_tag(&start) || start_is_optional;
+    let start = if start_is_optional { start.optional() } else { start };
+    let section = if section_is_optional { section.optional() } else { section };
+    let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
+    let mut body = vec![
+        Expr::Hole(Hole::Name),
+        Expr::Act(named),
+        marker("tools.function.name_suffix", &function.name_suffix, Role::Inner),
+        id_at(CallIdPosition::BetweenFuncAndArgs),
+    ];
+    let args_start = marker("tools.arguments.start", &arguments.start, Role::Inner);
+    let args_end = marker("tools.arguments.end", &arguments.end, Role::Inner);
+    let close = marker("tools.function.close", &function.close, Role::Inner);
+    let call_end = marker("tools.per_call_end", &tools.per_call_end, Role::Inner);
+    if tools.format == ToolFormat::TagWithJson {
+        let hole = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
+        let needs_brace =
+            is_empty(&args_start) && function.name_suffix.trim().is_empty() && id.suffix.trim().is_empty();
+        body.push(args_start);
+        if needs_brace {
+            body.push(Expr::Literal(Literal { peek: true, ..literal("tools.arguments", "{", Role::Inner) }));
+        }
+        body.extend([
+            Expr::Hole(hole),
+            args_end.optional(),
+            close.optional(),
+            id_at(CallIdPosition::PostArgs).optional(),
+            call_end.optional(),
+            Expr::Act(Action::EndCall),
+        ]);
+    } else {
+        let argument = sequence(vec![
+            marker("tools.arguments.name_prefix", &arguments.name_prefix, Role::Inner),
+            Expr::Hole(Hole::ArgumentName),
+            Expr::Act(Action::Argument { python: tools.uses_python_dicts }),
+            marker("tools.arguments.name_suffix", &arguments.name_suffix, Role::Inner),
+            marker("tools.arguments.value_prefix", &arguments.value_prefix, Role::Inner),
+            Expr::Hole(Hole::Value),
+            Expr::Act(Action::EndArgument),
+            confirmed(marker("tools.arguments.value_suffix", &arguments.value_suffix, Role::Inner)),
+        ]);
+        let separator = marker("tools.arguments.separator", &arguments.separator, Role::Inner);
+        let list = if is_empty(&separator) {
+            argument.repeated()
+        } else {
+            sequence(vec![argument.clone(), sequence(vec![separator, argument]).repeated()]).optional()
+        };
+        body.push(args_start.optional());
+        body.push(list);
+        body.push(args_end.optional());
+        let end = || Expr::Act(Action::EndCall);
+        let mut closings = Vec::new();
+        if !is_empty(&close) {
+            closings.push(sequence(vec![close, call_end.clone().optional(), end()]));
+        }
+        if !is_empty(&call_end) {
+            closings.push(sequence(vec![call_end, end()]));
+        }
+        closings.push(Expr::Act(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
+        body.push(Expr::Choice(closings));
+    }
+    let hold = || Expr::Act(Action::Hold);
+    let first = sequence([vec![hold(), section, header.clone()], body.clone()].concat());
+    let more = sequence([vec![hold(), separator, header], body].concat());
+    sequence(vec![first, more.repeated(), section_end.optional()])
+}
+
+// ----- pieces -----
+
+fn sequence(items: Vec<Expr>) -> Expr {
+    let mut flat: Vec<Expr> = Vec::new();
+    for item in items {
+        match item {
+            Expr::Sequence(inner) => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    // A marker that is nothing but white space is layout of its neighbours.
+    let mut out: Vec<Expr> = Vec::new();
+    let mut layout = String::new();
+    for item in flat {
+        match item {
+            Expr::Literal(literal) if literal.core.is_empty() => match out.last_mut() {
+                Some(Expr::Literal(last)) if !last.core.is_empty() => last.after.push_str(&literal.before),
+                _ => layout.push_str(&literal.before),
+            },
+            Expr::Literal(mut literal) => {
+                literal.before.insert_str(0, &layout);
+                layout.clear();
+                out.push(Expr::Literal(literal));
+            }
+            Expr::Option(inner) if *inner == Expr::empty() => {}
+            other => {
+                if !matches!(other, Expr::Act(_)) {
+                    layout.clear();
+                }
+                out.push(other);
+            }
+        }
+    }
+    if out.len() == 1 {
+        if let Some(only) = out.pop() {
+            return only;
+        }
+    }
+    Expr::Sequence(out)
+}
+
+/// A marker as its pieces: it is cut where a template's white space separates two tags, so that a model may drop it.
+fn marker(key: &'static str, text: &str, role: Role) -> Expr {
+    let mut pieces = Vec::new();
+    for (index, piece) in pieces_of(text).into_iter().enumerate() {
+        let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
+        pieces.push(Expr::Literal(literal(key, piece, role)));
+    }
+    sequence(pieces)
+}
+
+fn literal(key: &'static str, text: &str, role: Role) -> Literal {
+    let core = text.trim();
+    let (before, after) = match text.find(core) {
+        Some(_) if core.is_empty() => (text, ""),
+        Some(at) => (&text[..at], &text[at + core.len()..]),
+        None => ("", ""),
+    };
+    Literal {
+        key,
+        core: core.to_owned(),
+        before: before.to_owned(),
+        after: after.to_owned(),
+        role,
+        confirm: false,
+        peek: false,
+    }
+}
+
+fn symbol(text: &'static str, role: Role) -> Expr {
+    Expr::Literal(literal("tools", text, role))
+}
+
+/// `text` cut after each run of white space that holds a newline or stands between two tags.
+fn pieces_of(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let space = rest.len() - rest.trim_start().len();
+        if space == 0 {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+            continue;
+        }
+        let before = text[start..at].trim();
+        let after = rest.trim_start();
+        let between_tags = before.ends_with(['>', ']']) && after.starts_with(['<', '[']);
+        at += space;
+        if !before.is_empty() && !after.is_empty() && (between_tags || rest[..space].contains('\n')) {
+            pieces.push(&text[start..at]);
+            start = at;
+        }
+    }
+    if start < text.len() {
+        pieces.push(&text[start..]);
+    }
+    pieces
+}
+
+fn is_empty(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(literal) => literal.core.is_empty(),
+        Expr::Sequence(items) => items.iter().all(is_empty),
+        _ => false,
+    }
+}
+
+/// Whether an expression begins with a marker that prose would not hold by chance.
+fn is_tag(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(literal) => literal.core.starts_with(['<', '[']) && literal.core.len() >= 4,
+        Expr::Sequence(items) => items.first().is_some_and(is_tag),
+        _ => false,
+    }
+}
+
+/// The first literal of a closing marker counts only where what follows may follow.
+fn confirmed(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(literal) => Expr::Literal(Literal { confirm: true, ..literal }),
+        Expr::Sequence(mut items) => {
+            if let Some(first) = items.first_mut() {
+                *first = confirmed(std::mem::replace(first, Expr::empty()));
+            }
+            Expr::Sequence(items)
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,287 @@
+//! The Rust back end: a machine becomes a module that reads like code that someone wrote.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+use unjinja_spec::{Channel, FormatSpec};
+
+use crate::Lowered;
+use crate::automaton::{Arm, Confirm, State, Step};
+use crate::plan::{Action, Hole};
+
+/// The tokens of a model's module. `runtime` is the path of the runtime crate.
+pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream) -> TokenStream {
+    let automaton = &lowered.automaton;
+    let used = reachable(lowered);
+    let states = automaton.states.iter().enumerate().filter(|(index, _)| used[*index]);
+    let constants = states.clone().map(|(index, state)| {
+        let name = format_ident!("{}", state.name);
+        let doc = state_doc(state);
+        let number = Literal::u16_unsuffixed(index as u16);
+        quote!(#[doc = #doc] const #name: State = State(#number);)
+    });
+    let markers = states.clone().filter(|(_, state)| !state.arms.is_empty()).map(|(_, state)| {
+        let name = format_ident!("{}_MARKERS", state.name);
+        let doc = markers_doc(state);
+        let markers = state.arms.iter().map(marker);
+        quote!(#[doc = #doc] const #name: &[Marker<'static>] = &[#(#markers),*];)
+    });
+    let shapes = states.clone().filter_map(|(_, state)| shape(state));
+    let steps = states.clone().map(|(index, state)| step(lowered, index, state));
+    let ends = states.clone().filter_map(|(_, state)| {
+        let actions = state.end.as_ref()?;
+        let name = format_ident!("{}", state.name);
+        if actions.is_empty() {
+            return Some(quote!(#name => true,));
+        }
+        let actions = actions.iter().map(|a| action(lowered, 0, a));
+        Some(quote!(#name => { #(#actions)* true }))
+    });
+    let ends: Vec<_> = ends.collect();
+    let io_at_end = if automaton.states.iter().any(|s| s.end.as_ref().is_some_and(|a| !a.is_empty())) {
+        quote!(io)
+    } else {
+        quote!(_io)
+    };
+    let entries = spec.generation_prompt.iter().zip(lowered.entries()).map(|(prompt, state)| {
+        let thinking = match prompt.thinking {
+            Some(on) => quote!(Some(#on)),
+            None => quote!(None),
+        };
+        let text = &prompt.text;
+        let channel = channel(prompt.starts_in);
+        let state = format_ident!("{}", automaton.states[state].name);
+        quote!(Entry { thinking: #thinking, text: #text, channel: #channel, state: #state })
+    });
+    let start = format_ident!("{}", automaton.states[automaton.start].name);
+    let plain = format_ident!("{}", automaton.states[automaton.content].name);
+    let info = &spec.template;
+    let (name, source, sha256) = (&info.name, &info.source, &info.sha256);
+    let files = std::iter::once(&info.file).chain(&info.also);
+    let assistant_start = &spec.turn.assistant_start;
+    let switch = &spec.reasoning.switch;
+    let preserved = &spec.tokens.preserved;
+    quote! {
+        use #runtime::{
+            CallShape, Channel, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State, Stream,
+        };
+
+        /// The parser; it holds no data.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct Parser;
+
+        /// Parses a whole output.
+        pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+            #runtime::parse(Parser, output, options)
+        }
+
+        /// A streaming parser for one turn.
+        pub fn stream(options: &Options) -> Stream<Parser> {
+            Stream::new(Parser, options)
+        }
+
+        /// Facts from the spec.
+        pub const FACTS: Facts<'static> = Facts {
+            name: #name,
+            source: #source,
+            files: &[#(#files),*],
+            sha256: #sha256,
+            assistant_start: #assistant_start,
+            thinking_switch: #switch,
+            preserved_tokens: &[#(#preserved),*],
+        };
+
+        /// What the generation prompts say, and where they leave the parser.
+        const ENTRIES: &[Entry<'static>] = &[#(#entries),*];
+
+        #(#constants)*
+        #(#markers)*
+        #(#shapes)*
+
+        impl Machine for Parser {
+            fn facts(&self) -> Facts<'_> {
+                FACTS
+            }
+
+            fn start(&self) -> State {
+                #start
+            }
+
+            fn plain(&self) -> State {
+                #plain
+            }
+
+            fn entries(&self) -> &[Entry<'_>] {
+                ENTRIES
+            }
+
+            fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
+                match state {
+                    #(#steps)*
+                    _ => Flow::Misfit,
+                }
+            }
+
+            fn end(&self, state: State, #io_at_end: &mut Io<'_>) -> bool {
+                match state {
+                    #(#ends)*
+                    _ => false,
+                }
+            }
+        }
+    }
+}
+
+/// Which states a turn can get into.
+fn reachable(lowered: &Lowered) -> Vec<bool> {
+    let automaton = &lowered.automaton;
+    let mut used = vec![false; automaton.states.len()];
+    let mut queue = vec![automaton.start, automaton.content];
+    queue.extend(lowered.entries());
+    while let Some(index) = queue.pop() {
+        if std::mem::replace(&mut used[index], true) {
+            continue;
+        }
+        let state = &automaton.states[index];
+        queue.extend(state.arms.iter().map(|arm| arm.step.next));
+        queue.extend(state.otherwise.iter().map(|step| step.next));
+    }
+    used
+}
+
+fn state_doc(state: &State) -> String {
+    match &state.hole {
+        Some(Hole::Text { .. }) => " Plain text of this channel.".to_owned(),
+        Some(Hole::Name) => " The name of the function that is called.".to_owned(),
+        Some(Hole::Id) => " The id of the call.".to_owned(),
+        Some(Hole::ArgumentName) => " The name of an argument.".to_owned(),
+        Some(Hole::Value) => " The raw text of an argument's value.".to_owned(),
+        Some(Hole::Json) => " The arguments, as one JSON value.".to_owned(),
+        Some(Hole::Python) => " The arguments, as one Python literal.".to_owned(),
+        Some(Hole::Object(_)) => " A call, as one object.".to_owned(),
+        None => " Only markers may stand here.".to_owned(),
+    }
+}
+
+fn markers_doc(state: &State) -> String {
+    let cores: Vec<String> = state.arms.iter().map(|arm| format!("`{}`", arm.core.escape_debug())).collect();
+    format!(" What may follow in this state: {}.", cores.join(", "))
+}
+
+fn marker(arm: &Arm) -> TokenStream {
+    let core = &arm.core;
+    let mut tokens = quote!(Marker::new(#core));
+    if !arm.before.is_empty() || !arm.after.is_empty() {
+        let (before, after) = (&arm.before, &arm.after);
+        tokens.extend(quote!(.layout(#before, #after)));
+    }
+    match &arm.confirm {
+        Confirm::Nothing => {}
+        Confirm::Next(cores) => tokens.extend(quote!(.followed_by(&[#(#cores),*]))),
+        Confirm::End => tokens.extend(quote!(.at_end())),
+    }
+    if arm.peek {
+        tokens.extend(quote!(.peek()));
+    }
+    tokens
+}
+
+fn shape(state: &State) -> Option<TokenStream> {
+    let Some(Hole::Object(shape)) = &state.hole else { return None };
+    let name = format_ident!("{}_SHAPE", state.name);
+    let (function, name_field, args) = (&shape.function_field, &shape.name_field, &shape.args_field);
+    let (id, key, python, bare) = (&shape.id_field, shape.name_is_key, shape.python, shape.bare);
+    Some(quote! {
+        /// The keys of a call.
+        const #name: CallShape<'static> = CallShape {
+            function_field: #function,
+            name_field: #name_field,
+            args_field: #args,
+            id_field: #id,
+            name_is_key: #key,
+            python: #python,
+            strict: #bare,
+        };
+    })
+}
+
+fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
+    let name = format_ident!("{}", state.name);
+    let markers = format_ident!("{}_MARKERS", state.name);
+    let markers = if state.arms.is_empty() { quote!(&[]) } else { quote!(#markers) };
+    let read = match &state.hole {
+        None => quote!(io.expect(#markers)),
+        Some(Hole::Text { channel, .. }) => {
+            let channel = self::channel(*channel);
+            quote!(io.text(#channel, #markers))
+        }
+        Some(Hole::Name | Hole::Id | Hole::ArgumentName) => quote!(io.name(#markers)),
+        Some(Hole::Value) => quote!(io.value(#markers)),
+        Some(Hole::Json) => quote!(io.json_arguments()),
+        Some(Hole::Python) => quote!(io.python_arguments()),
+        Some(Hole::Object(shape)) => {
+            let name = format_ident!("{}_SHAPE", state.name);
+            let bare = shape.bare;
+            quote!(io.call_object(&#name, #bare))
+        }
+    };
+    let mut arms: Vec<TokenStream> = Vec::new();
+    for (number, arm) in state.arms.iter().enumerate() {
+        // Arms that do the same are one.
+        if state.arms[..number].iter().any(|earlier| earlier.step == arm.step) {
+            continue;
+        }
+        let numbers = state.arms.iter().enumerate().filter(|(_, other)| other.step == arm.step);
+        let numbers = numbers.map(|(n, _)| Literal::usize_unsuffixed(n));
+        let body = go(lowered, index, &arm.step);
+        arms.push(quote!(Found::Marker(#(#numbers)|*) => #body));
+    }
+    arms.push(quote!(Found::Wait => Flow::Wait,));
+    match (&state.otherwise, &state.hole) {
+        (Some(step), None) => {
+            let body = go(lowered, index, step);
+            arms.push(quote!(_ => #body));
+        }
+        (Some(step), Some(_)) => {
+            let body = go(lowered, index, step);
+            arms.push(quote!(Found::Done => #body));
+            arms.push(quote!(_ => Flow::Misfit,));
+        }
+        (None, _) => arms.push(quote!(_ => Flow::Misfit,)),
+    }
+    quote!(#name => match #read { #(#arms)* },)
+}
+
+fn go(lowered: &Lowered, index: usize, step: &Step) -> TokenStream {
+    let next = format_ident!("{}", lowered.automaton.states[step.next].name);
+    if step.actions.is_empty() {
+        return quote!(Flow::Go(#next),);
+    }
+    let actions = step.actions.iter().map(|a| action(lowered, index, a));
+    quote!({ #(#actions)* Flow::Go(#next) })
+}
+
+fn action(lowered: &Lowered, index: usize, action: &Action) -> TokenStream {
+    match action {
+        Action::Hold => {
+            let automaton = &lowered.automaton;
+            let state = format_ident!("{}", automaton.states[automaton.fallback(index)].name);
+            quote!(io.hold(#state);)
+        }
+        Action::StartCall => quote!(io.start_call();),
+        Action::StartLabelled { prefix, separator } => quote!(io.start_call_labelled(#prefix, #separator);),
+        Action::Id => quote!(io.id();),
+        Action::Argument { python } => quote!(io.argument(#python);),
+        Action::EndArgument => quote!(io.end_argument();),
+        Action::EndCall => quote!(io.end_call();),
+        Action::EndCallIncomplete => quote!(io.end_call_incomplete();),
+        Action::OpenReasoning => quote!(io.open_reasoning();),
+        Action::CloseReasoning => quote!(io.close_reasoning();),
+    }
+}
+
+fn channel(channel: Channel) -> TokenStream {
+    match channel {
+        Channel::Content => quote!(Channel::Content),
+        Channel::Reasoning => quote!(Channel::Reasoning),
+    }
+}

@@ -1,0 +1,132 @@
+//! Folders of specs, for build scripts.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use quote::quote;
+use unjinja_spec::{FormatSpec, Overlay};
+
+/// What is wrong with a folder of specs, all of it.
+#[derive(Debug)]
+pub struct SpecsError {
+    /// One text per problem, each with its file.
+    pub problems: Vec<String>,
+}
+
+impl fmt::Display for SpecsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problems.join("\n"))
+    }
+}
+
+impl std::error::Error for SpecsError {}
+
+/// Reads every spec of a folder, in order of file names, each with its overlay merged over it.
+///
+/// # Errors
+/// Unreadable files and specs, all at once.
+pub fn read_specs(folder: &Path) -> Result<Vec<(PathBuf, FormatSpec)>, SpecsError> {
+    let unreadable =
+        |path: &Path, error: std::io::Error| SpecsError { problems: vec![format!("{}: {error}", path.display())] };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
+        let path = entry.map_err(|e| unreadable(folder, e))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.ends_with(".toml") && !name.ends_with(".overlay.toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let (mut specs, mut problems) = (Vec::new(), Vec::new());
+    for path in paths {
+        match read_spec(&path) {
+            Ok(spec) => specs.push((path, spec)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(specs) } else { Err(SpecsError { problems }) }
+}
+
+fn read_spec(path: &Path) -> Result<FormatSpec, String> {
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string()).map_err(|e| e.to_string())?;
+    let overlay = path.with_extension("overlay.toml");
+    if !overlay.exists() {
+        return Ok(spec);
+    }
+    let overlay = Overlay::from_toml(&read(&overlay)?, &overlay.display().to_string()).map_err(|e| e.to_string())?;
+    overlay.apply(&spec).map_err(|e| e.to_string())
+}
+
+pub(crate) fn compile(folder: &Path, out: &Path) -> Result<Vec<FormatSpec>, SpecsError> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let (mut modules, mut problems, mut specs) = (Vec::new(), Vec::new(), Vec::new());
+    for (path, spec) in read_specs(folder)? {
+        if spec.unsupported.is_some() {
+            continue;
+        }
+        match crate::module(&spec, &quote!(unjinja_runtime)) {
+            Ok(module) => {
+                let feature = &spec.template.name;
+                modules.push(quote!(#[cfg(feature = #feature)] #module));
+                specs.push(spec);
+            }
+            Err(error) => problems.push(format!("{}: {error}", path.display())),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(SpecsError { problems });
+    }
+    let source = crate::format(quote!(#(#modules)*)).map_err(|e| SpecsError { problems: vec![e.to_string()] })?;
+    std::fs::write(out, source).map_err(|e| SpecsError { problems: vec![format!("{}: {e}", out.display())] })?;
+    Ok(specs)
+}
+
+/// The files of a crate that commits its generated code.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// One module per spec: its name and its Rust.
+    pub modules: Vec<(String, String)>,
+    /// The module that lists them, each behind the feature of its name or `all`.
+    pub list: String,
+}
+
+/// The Rust of every supported spec of a folder.
+///
+/// # Errors
+/// Unreadable files, and specs that cannot be read or lowered; all of them at once.
+pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
+    let (mut modules, mut items, mut parsers, mut problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (path, spec) in read_specs(folder)? {
+        if spec.unsupported.is_some() {
+            continue;
+        }
+        let name = spec.template.name.clone();
+        match crate::source(&spec) {
+            Ok(source) => modules.push((name.clone(), source)),
+            Err(error) => problems.push(format!("{}: {error}", path.display())),
+        }
+        let ident = quote::format_ident!("{name}");
+        let doc = format!(" Parser for the format of {}.", crate::described(&spec));
+        items.push(quote! {
+            #[cfg(any(feature = "all", feature = #name))]
+            #[doc = #doc]
+            pub mod #ident;
+        });
+        parsers.push(quote!(#[cfg(any(feature = "all", feature = #name))] &#ident::Parser));
+    }
+    if !problems.is_empty() {
+        return Err(SpecsError { problems });
+    }
+    let list = crate::format(quote! {
+        use unjinja_runtime::ChatParser;
+
+        #(#items)*
+
+        /// Every parser that is compiled in.
+        pub(crate) static ALL: &[&dyn ChatParser] = &[#(#parsers),*];
+    });
+    let list = list.map_err(|e| SpecsError { problems: vec![e.to_string()] })?;
+    let list = format!("// @generated by unjinja from the format specs. Do not edit: change the specs.\n\n{list}");
+    Ok(Sources { modules, list })
+}

@@ -1,0 +1,57 @@
+//! Compiled parsers for the supported models: one module per model, each behind a cargo feature of its name, and a
+//! registry.
+//!
+//! An application that needs one model names it, and links nothing else:
+//!
+//! ```toml
+//! unjinja-generated = { version = "0.1", default-features = false, features = ["qwen_qwen3_0_6b"] }
+//! ```
+//!
+//! The code under `models/` is written by `unjinja codegen --specs specs --out src/models` and checked in CI.
+//!
+//! ```
+//! # #[cfg(feature = "all")] {
+//! use unjinja_generated::by_name;
+//! use unjinja_runtime::Options;
+//!
+//! let parser = by_name("qwen_qwen3_0_6b").expect("a supported model");
+//! let message = parser.parse(b"<think>\nHm.\n</think>\n\nHello!", &Options::new());
+//! assert_eq!(message.reasoning_content, "Hm.");
+//! assert_eq!(message.content, "Hello!");
+//! # }
+//! ```
+
+mod models;
+
+pub use models::*;
+use unjinja_runtime::ChatParser;
+
+/// All parsers that are compiled in, in order of their names.
+pub fn all() -> &'static [&'static dyn ChatParser] {
+    models::ALL
+}
+
+/// The parser of the spec with this name.
+pub fn by_name(name: &str) -> Option<&'static dyn ChatParser> {
+    all().iter().copied().find(|parser| parser.facts().name == name)
+}
+
+/// The parser whose spec was made from a template file of this name, with or without folders before it.
+pub fn by_file(file: &str) -> Option<&'static dyn ChatParser> {
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    all().iter().copied().find(|parser| parser.facts().files.contains(&file))
+}
+
+/// The parser whose spec was made from exactly this template text.
+#[cfg(feature = "by-template")]
+pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+
+    let hash = Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut hash, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    });
+    all().iter().copied().find(|parser| parser.facts().sha256 == hash)
+}

@@ -1,0 +1,244 @@
+//! Call objects of every shape, at every cut.
+
+use super::*;
+use crate::json::testkit::Random;
+
+const FLAT: CallShape<'_> = CallShape {
+    function_field: "",
+    name_field: "name",
+    args_field: "arguments",
+    id_field: "id",
+    name_is_key: false,
+    python: false,
+    strict: false,
+};
+const NESTED: CallShape<'_> = CallShape { function_field: "function", ..FLAT };
+const BY_KEY: CallShape<'_> = CallShape { name_field: "", args_field: "", id_field: "", name_is_key: true, ..FLAT };
+const STRICT: CallShape<'_> = CallShape { strict: true, ..FLAT };
+const PYTHON: CallShape<'_> = CallShape { python: true, ..FLAT };
+
+/// What a reader said of some bytes.
+#[derive(Debug, PartialEq, Eq, Clone)]
+struct Said {
+    parts: String,
+    end: Progress,
+    malformed: bool,
+}
+
+/// Reads in pieces. Parts are written as `name(arguments)#id`, in the order of their coming.
+fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
+    let mut object = CallObject::new();
+    let (mut parts, mut arguments) = (String::new(), String::new());
+    let mut named = false;
+    let mut end = Progress::More;
+    let mut at = 0;
+    let mut on = |part: CallPart<'_>| match part {
+        CallPart::Name(name) => {
+            assert!(!std::mem::replace(&mut named, true), "one name");
+            parts.push_str(name);
+        }
+        CallPart::Id(id) => parts.push_str(&format!("#{id}#")),
+        CallPart::Arguments(json) => {
+            assert!(!parts.is_empty() && !json.is_empty());
+            arguments.push_str(json);
+        }
+    };
+    for piece in bytes.chunks(step.max(1)) {
+        end = object.feed(shape, piece, &mut on);
+        match &mut end {
+            Progress::More => at += piece.len(),
+            Progress::Done(n) | Progress::Misfit(n) => {
+                *n += at;
+                break;
+            }
+        }
+    }
+    if end == Progress::More {
+        assert!(!object.finish(shape, &mut on));
+    }
+    if matches!(end, Progress::Misfit(_)) {
+        assert!(!object.named() && parts.is_empty());
+    }
+    Said { parts: format!("{parts}({arguments})"), end, malformed: object.malformed() }
+}
+
+fn check(shape: &CallShape<'_>, text: &str, parts: &str, end: Progress, malformed: bool) {
+    for step in [1, 2, 3, 5, 8, text.len()] {
+        let said = read(shape, text.as_bytes(), step);
+        assert_eq!(said, Said { parts: parts.to_owned(), end, malformed }, "{text} by {step}");
+    }
+}
+
+#[test]
+fn reads_every_shape_in_every_order() {
+    let other = CallShape { name_field: "tool_name", args_field: "parameters", id_field: "tool_call_id", ..FLAT };
+    for (shape, text, parts) in [
+        (FLAT, r#"{"name": "f", "arguments": {"a": 1.50}}"#, r#"f({"a": 1.50})"#),
+        (FLAT, r#"{"arguments": {"a": 1}, "name": "f"}"#, r#"f({"a": 1})"#),
+        (FLAT, r#"{"name":"f","arguments":{},"id":"c1"}"#, "f#c1#({})"),
+        (FLAT, r#"{"id": 7, "name": "f", "arguments": [1]}"#, "#7#f([1])"),
+        (FLAT, r#"{"name": "f", "id": null}"#, "f()"),
+        (FLAT, r#"{"name": "f"}"#, "f()"),
+        (FLAT, r#"{"name": "f", "arguments": null}"#, "f()"),
+        (FLAT, r#"{"arguments": null, "name": "f"}"#, "f()"),
+        (FLAT, r#"{"name": "f", "arguments": ""}"#, "f()"),
+        (FLAT, r#"{"x": [{"name": "no"}], "name": "f", "y": "}", "arguments": {}}"#, "f({})"),
+        (
+            FLAT,
+            r#"{"name": "f", "arguments": "{\"a\": \"\\n\\u00e9 \u00e9 \ud83d\ude00\"}"}"#,
+            "f({\"a\": \"\\n\\u00e9 é 😀\"})",
+        ),
+        (FLAT, r#"{"arguments": " {} ", "name": "f"}"#, "f( {} )"),
+        (
+            FLAT,
+            "{\n  \"name\" : \"né_日😀\" ,\n  \"arguments\" : { \"é\" : \"日😀\" }\n}",
+            "né_日😀({ \"é\" : \"日😀\" })",
+        ),
+        (FLAT, r#"{"n\u0061me": "\u0066", "arguments": {}}"#, "f({})"),
+        (other, r#"{"tool_call_id": "0", "tool_name": "f", "parameters": {"a": 1}}"#, r#"#0#f({"a": 1})"#),
+        (NESTED, r#"{"type": "function", "function": {"name": "f", "arguments": {"a": {}}}, "id": "c"}"#, {
+            r#"f#c#({"a": {}})"#
+        }),
+        (NESTED, r#"{"id": "c", "function": {"arguments": {}, "name": "f"}, "index": 0}"#, "#c#f({})"),
+        (NESTED, r#"{"name": "g", "function": {"id": "c", "name": "f"}}"#, "#c#f()"),
+        (BY_KEY, r#"{"f": {"a": "}"}}"#, r#"f({"a": "}"})"#),
+        (BY_KEY, r#"{"name": {}}"#, "name({})"),
+        (STRICT, r#"{"id": "c", "arguments": {}, "name": "f", "x": 1}"#, "#c#f({})"),
+        (PYTHON, "{'name': 'f', 'arguments': {'a': True, 'b': 'it\\'s', 'c': (1, None)}}", {
+            r#"f({"a": true, "b": "it's", "c": [1, null]})"#
+        }),
+        (PYTHON, r#"{"name": "f", "arguments": {"a": true}, }"#, r#"f({"a": true})"#),
+        (PYTHON, "{'arguments': None, 'id': 'c', 'name': 'f'}", "#c#f()"),
+        (PYTHON, "{'name': 'f', 'arguments': '{\"a\": 1}'}", r#"f({"a": 1})"#),
+        (PYTHON, "{'name': 'f', 'arguments': 1}", "f(1)"),
+    ] {
+        for tail in ["", "]", " {\"name\""] {
+            check(&shape, &format!("{text}{tail}"), parts, Progress::Done(text.len()), false);
+        }
+    }
+}
+
+#[test]
+fn says_where_it_is_no_call() {
+    let long = format!(r#"{{"name": "{}""#, "x".repeat(257));
+    let long_key = format!(r#"{{"{}""#, "x".repeat(257));
+    for (shape, text, at) in [
+        (FLAT, "x", 0),
+        (FLAT, " [", 1),
+        (FLAT, "{x", 1),
+        (FLAT, "{'", 1),
+        (FLAT, "{1: 2}", 1),
+        (FLAT, "{}", 1),
+        (FLAT, r#"{"a": 1}"#, 7),
+        (FLAT, r#"{"a" 1}"#, 5),
+        (FLAT, r#"{"a":, "name": "f"}"#, 5),
+        (FLAT, r#"{"a": 1 "name""#, 8),
+        (FLAT, r#"{"a": 1]"#, 7),
+        (FLAT, r#"{"name": 1}"#, 9),
+        (FLAT, r#"{"name": {}}"#, 9),
+        (FLAT, r#"{"name": ""}"#, 10),
+        (FLAT, r#"{"name": "a\nb"}"#, 12),
+        (FLAT, "{\"name\": \"a\nb\"}", 11),
+        (FLAT, long.as_str(), 266),
+        (FLAT, long_key.as_str(), 258),
+        (NESTED, r#"{"function": "f"}"#, 13),
+        (NESTED, r#"{"function": {}}"#, 15),
+        (NESTED, r#"{"name": "f", "arguments": {}}"#, 29),
+        (BY_KEY, r#"{"": 1}"#, 2),
+        (BY_KEY, r#"{"f"}"#, 4),
+        (STRICT, r#"{"nx"#, 3),
+        (STRICT, r#"{"nam": 1}"#, 5),
+        (STRICT, r#"{"names": 1}"#, 6),
+        (STRICT, r#"{"type": 1}"#, 2),
+    ] {
+        check(&shape, text, "()", Progress::Misfit(at), false);
+    }
+}
+
+#[test]
+fn a_named_call_goes_on_whatever_comes() {
+    for (shape, text, parts) in [
+        (FLAT, r#"{"name": "f" "arguments": {"a": 1}}"#, r#"f({"a": 1})"#),
+        (FLAT, r#"{"name": "f", arguments: {"a": 1}}"#, "f()"),
+        (FLAT, r#"{"name": "f", "arguments" {"a": 1}}"#, r#"f({"a": 1})"#),
+        (FLAT, r#"{"name": "f", "arguments": }"#, "f()"),
+        (FLAT, r#"{"name": "f", "arguments": {'a': 1}}"#, "f({'a': 1})"),
+        (FLAT, r#"{"name": "f", "arguments": {"a": tru}}"#, r#"f({"a": tru})"#),
+        (FLAT, r#"{"name": "f", "arguments": nope}"#, "f(nope)"),
+        (FLAT, r#"{"name": "f", "arguments": "{\"a\": "}"#, r#"f({"a": )"#),
+        (FLAT, r#"{"name": "f", "arguments": "hello"}"#, "f(hello)"),
+        (FLAT, r#"{"name": "f", "name": "g", "arguments": {}, "arguments": {"b": 1}}"#, "f({})"),
+        (FLAT, r#"{"name": "f",}"#, "f()"),
+        (FLAT, r#"{"name": "f", ], "arguments": {}}"#, "f({})"),
+        (FLAT, r#"{"name": "f", [{"}": 1}], "arguments": {}}"#, "f({})"),
+        (FLAT, r#"{"name": "f", "id": {}}"#, "f()"),
+        (BY_KEY, r#"{"f": {}, "g": {}}"#, "f({})"),
+        (FLAT, "{\"x\": \"a\nb\", \"name\": \"f\"}", "f()"),
+    ] {
+        check(&shape, text, parts, Progress::Done(text.len()), true);
+    }
+}
+
+#[test]
+fn a_call_cut_short_gives_what_came() {
+    for (shape, text, parts) in [
+        (FLAT, r#"{"name": "f", "arguments": {"a": [1, "#, r#"f({"a": [1, )"#),
+        (FLAT, r#"{"name": "f", "arguments": nu"#, "f(nu)"),
+        (FLAT, r#"{"name": "f", "arguments": "{\"a"#, r#"f({"a)"#),
+        (FLAT, r#"{"name": "f", "argum"#, "f()"),
+        (FLAT, r#"{"arguments": {}, "na"#, "()"),
+        (PYTHON, "{'name': 'f', 'arguments': {'a': Tr", r#"f({"a": tr)"#),
+    ] {
+        check(&shape, text, parts, Progress::More, false);
+    }
+}
+
+#[test]
+fn arguments_flow_once_the_name_is_known() {
+    let mut object = CallObject::new();
+    let mut parts = Vec::new();
+    for piece in [r#"{"name": "f", "arguments": {"a": "#, "1, \"b", "\": \"x\"}", "}"] {
+        object.feed(&FLAT, piece.as_bytes(), &mut |part| parts.push(format!("{part:?}")));
+    }
+    let fragments =
+        [r#"Name("f")"#, r#"Arguments("{\"a\": ")"#, r#"Arguments("1, \"b")"#, r#"Arguments("\": \"x\"}")"#];
+    assert_eq!(parts, fragments);
+}
+
+#[test]
+fn invalid_utf8_is_replaced_and_noted() {
+    let text = b"{\"arguments\": {\"a\": \"\xff\"}, \"name\": \"f\xc3\"}";
+    for step in [1, 2, 3, 50] {
+        let said = read(&FLAT, text, step);
+        assert_eq!(said.parts, "f\u{fffd}({\"a\": \"\u{fffd}\"})");
+    }
+    let mut object = CallObject::new();
+    object.feed(&FLAT, text, &mut |_| {});
+    assert!(object.invalid_utf8());
+}
+
+#[test]
+fn whatever_comes_it_says_the_same_at_every_cut() {
+    const TEXTS: [&str; 6] = [
+        r#"{"name": "f", "arguments": {"a": [1, "x"]}, "id": "c1"}"#,
+        r#"{"arguments": "{\"a\": 1}", "id": 12, "name": "f"}"#,
+        r#"{"id": "c", "function": {"arguments": null, "name": "f"}}"#,
+        "{'name': 'f', 'arguments': {'a': (True, None), 'é': '\\u00e9'}}",
+        r#"{"f": {"a": {}}}"#,
+        r#"{"x": {"name": 1}, "name": "né😀", "arguments": nope}"#,
+    ];
+    let mut random = Random::new(17);
+    for round in 0..60_000 {
+        let mut bytes = TEXTS[round % TEXTS.len()].as_bytes().to_vec();
+        for _ in 0..random.below(4) {
+            random.damage(&mut bytes);
+        }
+        if random.below(8) == 0 {
+            bytes = [b"{\"name\": \"f\"".as_slice(), &random.bytes(40)].concat();
+        }
+        let shape = [FLAT, NESTED, BY_KEY, STRICT, PYTHON][random.below(5)];
+        let whole = read(&shape, &bytes, bytes.len());
+        let step = 1 + random.below(7);
+        assert_eq!(read(&shape, &bytes, step), whole, "{:?} by {step}", String::from_utf8_lossy(&bytes));
+    }
+}

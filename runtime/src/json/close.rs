@@ -1,0 +1,170 @@
+//! Makes the text of a cut-off JSON value valid.
+
+use super::text::{escape_byte_into, plain_len};
+use super::{ARRAY, At, Number, Progress, Scanner, is_space};
+
+/// Closes what is open in the partial text of a JSON value, so that the result is valid JSON: strings and
+/// brackets are closed, an unfinished escape, key or comma is dropped, a key without a value gets `null`, a
+/// literal or number is completed. No text at all becomes `{}`.
+///
+/// The result is valid for any text: in strings, control characters and unknown escapes are escaped and half
+/// surrogate pairs replaced; anything else that is malformed ends the text there.
+///
+/// ```
+/// use unjinja_runtime::close_json;
+///
+/// assert_eq!(close_json(r#"{"city": "Par"#), r#"{"city": "Par"}"#);
+/// assert_eq!(close_json(r#"{"days": [1, 2,"#), r#"{"days": [1, 2]}"#);
+/// assert_eq!(close_json(r#"{"exact": tr"#), r#"{"exact": true}"#);
+/// assert_eq!(close_json(""), "{}");
+/// ```
+pub fn close(json: &str) -> String {
+    let bytes = json.as_bytes();
+    let mut closer = Closer { scanner: Scanner::new(), out: Vec::with_capacity(bytes.len() + 8), safe: 0 };
+    closer.run(bytes);
+    closer.complete();
+    // Only whole characters were copied, so there is nothing to replace.
+    String::from_utf8(closer.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+struct Closer {
+    scanner: Scanner,
+    out: Vec<u8>,
+    /// Up to here the output needs nothing that might yet be missing: the last comma or opening bracket.
+    safe: usize,
+}
+
+impl Closer {
+    fn run(&mut self, bytes: &[u8]) {
+        let mut taken = 0;
+        while let Some(&byte) = bytes.get(taken) {
+            let before = self.scanner.at;
+            let fed = self.scanner.feed(&[byte]);
+            if self.scanner.malformed {
+                // As if the offending byte had not come.
+                self.scanner.malformed = false;
+                self.scanner.at = before;
+                return;
+            }
+            if fed == Progress::Done(0) {
+                return;
+            }
+            if byte == b',' {
+                self.safe = self.out.len();
+            }
+            self.out.push(byte);
+            taken += 1;
+            match self.scanner.at {
+                At::KeyOrClose | At::ValueOrClose if !is_space(byte) => self.safe = self.out.len(),
+                At::Text => match self.string(&bytes[taken..]) {
+                    Some(contents) => {
+                        taken += contents + 1;
+                        self.out.push(b'"');
+                        self.scanner.end_string();
+                    }
+                    None => return,
+                },
+                _ => {}
+            }
+        }
+    }
+
+    /// Copies the contents of a string, mended where need be; gives the offset of the closing quote, if there is
+    /// one.
+    fn string(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        loop {
+            let plain = plain_len(&bytes[at..]);
+            self.out.extend_from_slice(&bytes[at..at + plain]);
+            at += plain;
+            match bytes.get(at)? {
+                b'"' => return Some(at),
+                b'\\' => at += self.escape(&bytes[at..])?,
+                &control => {
+                    escape_byte_into(control, &mut self.out);
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    /// Copies one escape, or what is to stand for it; gives how many bytes it took, or `None` if it is cut off.
+    fn escape(&mut self, bytes: &[u8]) -> Option<usize> {
+        match bytes.get(1)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
+                self.out.extend_from_slice(&bytes[..2]);
+                Some(2)
+            }
+            b'u' => {
+                let (taken, whole) = match unit(bytes) {
+                    Unit::Cut => return None,
+                    Unit::Bad => {
+                        self.out.extend_from_slice(b"\\\\");
+                        return Some(1);
+                    }
+                    Unit::Is(0xd800..=0xdbff) => match unit(&bytes[6..]) {
+                        Unit::Cut => return None,
+                        Unit::Is(0xdc00..=0xdfff) => (12, true),
+                        _ => (6, false),
+                    },
+                    Unit::Is(0xdc00..=0xdfff) => (6, false),
+                    Unit::Is(_) => (6, true),
+                };
+                self.out.extend_from_slice(if whole { &bytes[..taken] } else { "\u{fffd}".as_bytes() });
+                Some(taken)
+            }
+            _ => {
+                self.out.extend_from_slice(b"\\\\");
+                Some(1)
+            }
+        }
+    }
+
+    /// Writes what the grammar still asks for.
+    fn complete(&mut self) {
+        match self.scanner.at {
+            At::Before => {
+                self.out.clear();
+                self.out.extend_from_slice(b"{}");
+            }
+            At::Key => self.out.truncate(self.safe),
+            At::Value if self.scanner.nesting.last() == Some(ARRAY) => self.out.truncate(self.safe),
+            At::Value => self.out.extend_from_slice(b"null"),
+            At::Colon => self.out.extend_from_slice(b": null"),
+            At::Text if self.scanner.in_key => self.out.truncate(self.safe),
+            At::Text => self.out.push(b'"'),
+            At::Number(Number::Minus | Number::Point | Number::E | Number::ESign) => self.out.push(b'0'),
+            At::Word(word, read) => {
+                self.out.extend_from_slice(word.text().get(usize::from(read)..).unwrap_or_default());
+            }
+            _ => {}
+        }
+        while let Some(kind) = self.scanner.nesting.pop() {
+            self.out.push(if kind == ARRAY { b']' } else { b'}' });
+        }
+    }
+}
+
+enum Unit {
+    Is(u16),
+    /// The text ends before it is decided.
+    Cut,
+    Bad,
+}
+
+/// The `\uXXXX` that the bytes begin with.
+fn unit(bytes: &[u8]) -> Unit {
+    let mut unit = 0;
+    for at in 0..6 {
+        match (at, bytes.get(at)) {
+            (_, None) => return Unit::Cut,
+            (0, Some(b'\\')) | (1, Some(b'u')) => {}
+            (2.., Some(&byte)) => match char::from(byte).to_digit(16) {
+                Some(digit) => unit = unit << 4 | digit as u16,
+                None => return Unit::Bad,
+            },
+            _ => return Unit::Bad,
+        }
+    }
+    Unit::Is(unit)
+}

@@ -1,0 +1,69 @@
+//! The kinds of the brackets that are open, two bits each.
+
+/// A stack of kinds (0 to 3). The innermost 32 stand in one word, so that ordinary depths never allocate.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Nesting {
+    len: usize,
+    top: u64,
+    below: Vec<u64>,
+}
+
+impl Nesting {
+    const PER_WORD: usize = 32;
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn push(&mut self, kind: u8) {
+        let slot = self.len % Self::PER_WORD;
+        if slot == 0 && self.len > 0 {
+            self.below.push(self.top);
+            self.top = 0;
+        }
+        self.top |= u64::from(kind & 3) << (2 * slot);
+        self.len += 1;
+    }
+
+    pub(crate) fn last(&self) -> Option<u8> {
+        let slot = self.len.checked_sub(1)? % Self::PER_WORD;
+        Some((self.top >> (2 * slot) & 3) as u8)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<u8> {
+        let kind = self.last()?;
+        self.len -= 1;
+        let slot = self.len % Self::PER_WORD;
+        self.top &= !(3 << (2 * slot));
+        if slot == 0 {
+            self.top = self.below.pop().unwrap_or(0);
+        }
+        Some(kind)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.top = 0;
+        self.below.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Nesting;
+
+    #[test]
+    fn pops_what_was_pushed_across_words() {
+        let mut nesting = Nesting::default();
+        let kinds = |i: usize| (i * 7 % 4) as u8;
+        for i in 0..200 {
+            nesting.push(kinds(i));
+            assert_eq!(nesting.last(), Some(kinds(i)));
+        }
+        for i in (0..200).rev() {
+            assert_eq!(nesting.len(), i + 1);
+            assert_eq!(nesting.pop(), Some(kinds(i)));
+        }
+        assert_eq!(nesting.pop(), None);
+    }
+}

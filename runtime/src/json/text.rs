@@ -1,0 +1,377 @@
+//! Text into JSON strings and out of them, and bytes into text at any cut.
+
+/// How many leading bytes stand in a JSON string as they are: up to the first quote, backslash or control
+/// character. Eight bytes are compared at a time.
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The subtraction borrows into the high bit of a byte below the one subtracted; the lowest such byte is
+        // exact, and only bytes above it can be wrong.
+        let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word;
+        let control = below(word, 0x20);
+        let quote = below(word ^ (ONES * b'"' as u64), 1);
+        let backslash = below(word ^ (ONES * b'\\' as u64), 1);
+        let special = (control | quote | backslash) & HIGH;
+        if special != 0 {
+            return at * 8 + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let special = rest.iter().position(|&byte| SPECIAL[usize::from(byte)]);
+    bytes.len() - rest.len() + special.unwrap_or(rest.len())
+}
+
+static SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
+
+/// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
+/// characters are escaped as `serde_json` does; all else is written as it is.
+pub(crate) fn escape_into(text: &str, out: &mut Vec<u8>) {
+    escape_bytes_into(text.as_bytes(), out);
+}
+
+/// The same for bytes; what is no UTF-8 stays none.
+pub(crate) fn escape_bytes_into(mut bytes: &[u8], out: &mut Vec<u8>) {
+    loop {
+        let plain = plain_len(bytes);
+        out.extend_from_slice(&bytes[..plain]);
+        let Some(&byte) = bytes.get(plain) else { return };
+        escape_byte_into(byte, out);
+        bytes = &bytes[plain + 1..];
+    }
+}
+
+/// Writes one ASCII byte as the contents of a JSON string.
+pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        0x00..0x20 => {
+            let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+            out.extend_from_slice(b"\\u00");
+            out.extend_from_slice(&digits);
+            return;
+        }
+        _ => {
+            out.push(byte);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+/// Writes a character in UTF-8.
+pub(crate) fn push_char(char: char, out: &mut Vec<u8>) {
+    out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// Puts the halves of surrogate pairs together, as `\u` escapes give them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Surrogates {
+    high: Option<u16>,
+}
+
+impl Surrogates {
+    /// Takes the next code unit and gives the characters that are now certain; half a pair alone becomes U+FFFD.
+    pub(crate) fn unit(&mut self, unit: u16) -> (Option<char>, Option<char>) {
+        let waiting = self.high.take();
+        match (waiting, unit) {
+            (Some(high), 0xdc00..=0xdfff) => {
+                let point = 0x10000 + ((u32::from(high) & 0x3ff) << 10 | u32::from(unit) & 0x3ff);
+                (None, char::from_u32(point))
+            }
+            (_, 0xd800..=0xdbff) => {
+                self.high = Some(unit);
+                (waiting.map(|_| char::REPLACEMENT_CHARACTER), None)
+            }
+            _ => {
+                let char = char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER);
+                (waiting.map(|_| char::REPLACEMENT_CHARACTER), Some(char))
+            }
+        }
+    }
+
+    /// Something else than a `\u` escape follows: half a pair that waits stays alone.
+    pub(crate) fn settle(&mut self) -> Option<char> {
+        self.high.take().map(|_| char::REPLACEMENT_CHARACTER)
+    }
+}
+
+/// Turns the JSON text of one string, quotes included, into the text that it stands for.
+///
+/// It checks nothing (a [`Scanner`](super::Scanner) beside it does): an unknown escape stays as it is, half a
+/// surrogate pair becomes U+FFFD, what stands outside the quotes is dropped.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unescaper {
+    at: Unescape,
+    surrogates: Surrogates,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Unescape {
+    #[default]
+    Before,
+    Plain,
+    Escape,
+    Hex {
+        left: u8,
+        unit: u16,
+    },
+    After,
+}
+
+impl Unescaper {
+    /// An unescaper before its string.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next bytes of the JSON text and appends the text they stand for.
+    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let mut taken = 0;
+        while let Some(&byte) = bytes.get(taken) {
+            match self.at {
+                Unescape::Before => {
+                    if byte == b'"' {
+                        self.at = Unescape::Plain;
+                    }
+                }
+                Unescape::Plain => {
+                    let plain = plain_len(&bytes[taken..]);
+                    if byte != b'\\' {
+                        self.settle(out);
+                    }
+                    out.extend_from_slice(&bytes[taken..taken + plain]);
+                    taken += plain;
+                    match bytes.get(taken) {
+                        None => return,
+                        Some(b'"') => {
+                            self.settle(out);
+                            self.at = Unescape::After;
+                        }
+                        Some(b'\\') => self.at = Unescape::Escape,
+                        Some(&control) => out.push(control),
+                    }
+                }
+                Unescape::Escape => self.escape(byte, out),
+                Unescape::Hex { left, unit } => {
+                    let Some(digit) = char::from(byte).to_digit(16) else {
+                        self.settle(out);
+                        push_char(char::REPLACEMENT_CHARACTER, out);
+                        self.at = Unescape::Plain;
+                        continue;
+                    };
+                    let unit = unit << 4 | digit as u16;
+                    if left > 1 {
+                        self.at = Unescape::Hex { left: left - 1, unit };
+                    } else {
+                        let (alone, char) = self.surrogates.unit(unit);
+                        alone.into_iter().chain(char).for_each(|char| push_char(char, out));
+                        self.at = Unescape::Plain;
+                    }
+                }
+                Unescape::After => return,
+            }
+            taken += 1;
+        }
+    }
+
+    fn escape(&mut self, byte: u8, out: &mut Vec<u8>) {
+        if byte == b'u' {
+            self.at = Unescape::Hex { left: 4, unit: 0 };
+            return;
+        }
+        self.settle(out);
+        self.at = Unescape::Plain;
+        match byte {
+            b'n' => out.push(b'\n'),
+            b't' => out.push(b'\t'),
+            b'r' => out.push(b'\r'),
+            b'b' => out.push(0x08),
+            b'f' => out.push(0x0c),
+            b'"' | b'\\' | b'/' => out.push(byte),
+            _ => out.extend_from_slice(&[b'\\', byte]),
+        }
+    }
+
+    fn settle(&mut self, out: &mut Vec<u8>) {
+        if let Some(char) = self.surrogates.settle() {
+            push_char(char, out);
+        }
+    }
+}
+
+/// Turns bytes that are cut anywhere, also inside a character, into text.
+///
+/// Invalid sequences become U+FFFD, one for each, just as [`String::from_utf8_lossy`] does for the whole.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Utf8Carry {
+    bytes: [u8; 4],
+    len: u8,
+}
+
+impl Utf8Carry {
+    /// Nothing carried yet.
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; 4], len: 0 }
+    }
+
+    /// Gives the text of the bytes; an unfinished character at their end waits for the next call. Returns whether
+    /// an invalid sequence was met.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], on: &mut dyn FnMut(&str)) -> bool {
+        let mut invalid = false;
+        while self.len > 0 {
+            let Some((&byte, rest)) = bytes.split_first() else { return invalid };
+            let len = usize::from(self.len);
+            self.bytes[len] = byte;
+            match std::str::from_utf8(&self.bytes[..=len]) {
+                Ok(char) => {
+                    on(char);
+                    self.len = 0;
+                    bytes = rest;
+                }
+                Err(error) if error.error_len().is_none() => {
+                    self.len += 1;
+                    bytes = rest;
+                }
+                // What was carried goes on in no valid way; the byte at hand is looked at afresh.
+                Err(_) => {
+                    on("\u{fffd}");
+                    invalid = true;
+                    self.len = 0;
+                }
+            }
+        }
+        loop {
+            let error = match std::str::from_utf8(bytes) {
+                Ok("") => return invalid,
+                Ok(text) => {
+                    on(text);
+                    return invalid;
+                }
+                Err(error) => error,
+            };
+            let (valid, rest) = bytes.split_at(error.valid_up_to());
+            if let Ok(text) = std::str::from_utf8(valid)
+                && !text.is_empty()
+            {
+                on(text);
+            }
+            let Some(bad) = error.error_len() else {
+                self.bytes[..rest.len()].copy_from_slice(rest);
+                self.len = rest.len() as u8;
+                return invalid;
+            };
+            on("\u{fffd}");
+            invalid = true;
+            bytes = &rest[bad..];
+        }
+    }
+
+    /// The input ends here: an unfinished character becomes U+FFFD. Returns whether there was one.
+    pub(crate) fn finish(&mut self, on: &mut dyn FnMut(&str)) -> bool {
+        let unfinished = std::mem::take(&mut self.len) > 0;
+        if unfinished {
+            on("\u{fffd}");
+        }
+        unfinished
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::testkit::{Random, json_samples};
+
+    #[test]
+    fn escapes_as_serde_json_does() {
+        let mut random = Random::new(29);
+        for _ in 0..20_000 {
+            let text = String::from_utf8_lossy(&random.bytes(120)).into_owned();
+            let mut out = vec![b'"'];
+            escape_into(&text, &mut out);
+            out.push(b'"');
+            assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
+        }
+        let controls: String = (0..=0x7f).map(char::from).collect();
+        let mut out = Vec::new();
+        escape_into(&controls, &mut out);
+        assert_eq!(format!("\"{}\"", String::from_utf8(out).unwrap()), serde_json::to_string(&controls).unwrap());
+    }
+
+    #[test]
+    fn finds_the_special_byte_wherever_it_stands() {
+        for len in 0..100 {
+            for at in 0..=len {
+                let mut bytes = vec![b'x'; len];
+                if at < len {
+                    bytes[at] = b"\"\\\n\x1f\0"[at % 5];
+                }
+                assert_eq!(plain_len(&bytes), at);
+            }
+        }
+    }
+
+    #[test]
+    fn unescapes_as_serde_json_does() {
+        for sample in json_samples().into_iter().filter(|sample| sample.starts_with('"')) {
+            let expected: String = serde_json::from_str(&sample).unwrap();
+            for step in [1, 2, 3, 50] {
+                let (mut unescaper, mut out) = (Unescaper::new(), Vec::new());
+                sample.as_bytes().chunks(step).for_each(|piece| unescaper.feed(piece, &mut out));
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{sample} by {step}");
+            }
+        }
+        for (text, expected) in [
+            (r#""\ud83d x""#, "\u{fffd} x"),
+            (r#""\ude00""#, "\u{fffd}"),
+            (r#""\ud83d\n""#, "\u{fffd}\n"),
+            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
+            (r#""\u12g \q""#, "\u{fffd}g \\q"),
+            (r#""x"y"#, "x"),
+        ] {
+            for step in [1, 2, 3, 50] {
+                let (mut unescaper, mut out) = (Unescaper::new(), Vec::new());
+                text.as_bytes().chunks(step).for_each(|piece| unescaper.feed(piece, &mut out));
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{text} by {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_become_text_at_every_cut_as_if_whole() {
+        let mut random = Random::new(31);
+        for _ in 0..30_000 {
+            let bytes: Vec<u8> = (0..random.below(20))
+                .map(|_| b"a\x80\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xff\xed\xa0\xf4\x90"[random.below(16)])
+                .collect();
+            let expected = String::from_utf8_lossy(&bytes);
+            for step in 1..5 {
+                let (mut carry, mut text) = (Utf8Carry::new(), String::new());
+                let mut invalid = false;
+                for piece in bytes.chunks(step) {
+                    invalid |= carry.feed(piece, &mut |piece| text.push_str(piece));
+                }
+                invalid |= carry.finish(&mut |piece| text.push_str(piece));
+                assert_eq!(text, expected, "{bytes:x?} by {step}");
+                assert_eq!(invalid, std::str::from_utf8(&bytes).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What a compiled chat parser links: messages and events, the streaming machinery and its primitives, translators
+//! from what models write to JSON, and tool sets. It knows no model: those are generated code on top of it.
+
+mod call_object;
+mod event;
+mod fence;
+mod io;
+mod json;
+mod machine;
+mod message;
+mod options;
+mod python;
+mod search;
+mod stream;
+mod tools;
+mod value;
+
+pub use call_object::CallShape;
+pub use event::{Channel, Event};
+pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
+pub use json::close as close_json;
+pub use machine::{Confirm, Entry, Facts, Flow, Found, Machine, Marker, State};
+pub use message::*;
+pub use options::Options;
+pub use stream::{ChatParser, ChatStream, Stream, parse};
+pub use tools::*;
+pub use value::Types;
+
+/// Reads one Python literal at the start of a text: the JSON that it stands for, and its length in bytes.
+/// `None` where there is none, or where it is not complete.
+///
+/// ```
+/// let (json, length) = unjinja_runtime::python_to_json("{'a': True} and more").expect("a dict");
+/// assert_eq!((json.as_str(), length), (r#"{"a": true}"#, 11));
+/// ```
+pub fn python_to_json(text: &str) -> Option<(String, usize)> {
+    let mut translator = python::Translator::new();
+    let mut out = Vec::new();
+    let length = match translator.feed(text.as_bytes(), &mut out) {
+        json::Progress::Done(length) => length,
+        json::Progress::More if translator.finish(&mut out) => text.len(),
+        _ => return None,
+    };
+    (!translator.malformed()).then_some(())?;
+    Some((String::from_utf8(out).ok()?, length))
+}

@@ -1,0 +1,327 @@
+//! What a model's output stands for: an assistant message with its tool calls, in OpenAI's form under serde, and
+//! the diagnostics that say what was odd about the output.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::Error as _;
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+/// An assistant message.
+///
+/// Under serde it has the form that OpenAI-compatible servers use:
+///
+/// ```
+/// use unjinja_runtime::{Message, ToolCall};
+///
+/// let mut message = Message::default();
+/// message.tool_calls.push(ToolCall::new("get_time", r#"{"city": "Paris"}"#));
+/// assert_eq!(
+///     serde_json::to_string(&message)?,
+///     r#"{"role":"assistant","content":null,"tool_calls":[{"type":"function","function":{"name":"get_time","arguments":"{\"city\": \"Paris\"}"}}]}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// `reasoning_content` and `tool_calls` are left out where empty; an empty `content` is `null` where there are calls,
+/// else `""`. Diagnostics and [`ToolCall::complete`] have no place in that form. Reading takes the same form, and
+/// also `content` as a list of text parts, `reasoning` for `reasoning_content`, and `arguments` as an object.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Message {
+    /// The chain of thought; empty if there is none.
+    pub reasoning_content: String,
+    /// The answer; empty if there is none.
+    pub content: String,
+    /// The tools that the model called, in the order of the output.
+    pub tool_calls: Vec<ToolCall>,
+    /// What was odd about the output, in the order in which it was noticed.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolCall {
+    /// The call's id, where the model writes one.
+    pub id: Option<String>,
+    /// The function's name.
+    pub name: String,
+    /// The arguments as JSON text, just as they came: of a call that is malformed or incomplete they may be no
+    /// valid JSON. [`closed_arguments`](Self::closed_arguments) always are.
+    pub arguments: String,
+    /// Whether the call was closed as its format wants.
+    pub complete: bool,
+}
+
+impl ToolCall {
+    /// A complete call without an id.
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self { id: None, name: name.into(), arguments: arguments.into(), complete: true }
+    }
+
+    /// The arguments, parsed.
+    ///
+    /// # Errors
+    /// Where the arguments are no valid JSON: the call is malformed or incomplete.
+    pub fn arguments_value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(&self.arguments)
+    }
+
+    /// The arguments with what is open closed, so that they are valid JSON at any moment of a stream. See
+    /// [`close_json`](crate::close_json).
+    pub fn closed_arguments(&self) -> String {
+        crate::json::close(&self.arguments)
+    }
+}
+
+/// Something about a model's output that a caller may want to know. It never means that text was lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// What it is.
+    pub kind: DiagnosticKind,
+    /// The call that it is about, by its position among the message's calls, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<usize>,
+    /// The name or text that it is about, as far as the kind has one; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl Diagnostic {
+    /// A diagnostic of this kind. `detail` is the name that it is about, or empty.
+    pub fn new(kind: DiagnosticKind, call: Option<usize>, detail: impl Into<String>) -> Self {
+        Self { kind, call, detail: detail.into() }
+    }
+}
+
+/// The kinds of diagnostics. Under serde they are written in snake case: `"unknown_tool"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DiagnosticKind {
+    /// The call names a tool that was not offered; the detail is its name.
+    UnknownTool,
+    /// The call's arguments are no valid JSON (or what the format writes instead); they came as they stood.
+    MalformedArguments,
+    /// The output ended, or went on with something else, before the call was closed.
+    IncompleteCall,
+    /// The output held bytes that are not UTF-8; they became U+FFFD.
+    InvalidUtf8,
+    /// An argument's text has none of the types that the tool's schema allows; the detail is the argument's name.
+    ArgumentTypeMismatch,
+    /// A second call came though parallel calls were off.
+    ParallelCall,
+    /// A limit of the parser was reached; the detail says which.
+    Limit,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(call) = self.call {
+            write!(f, "tool call {call}: ")?;
+        }
+        let detail = self.detail.as_str();
+        let sentence = match self.kind {
+            DiagnosticKind::UnknownTool if detail.is_empty() => "no tool of this name was offered",
+            DiagnosticKind::UnknownTool => return write!(f, "no tool named `{detail}` was offered"),
+            DiagnosticKind::MalformedArguments => "the arguments are not valid JSON and were passed on as they stand",
+            DiagnosticKind::IncompleteCall => "the output broke off before the call was closed",
+            DiagnosticKind::InvalidUtf8 => "the output holds bytes that are not UTF-8; each became U+FFFD",
+            DiagnosticKind::ArgumentTypeMismatch if detail.is_empty() => {
+                "an argument has none of the types that the tool's schema allows"
+            }
+            DiagnosticKind::ArgumentTypeMismatch => {
+                return write!(f, "the argument `{detail}` has none of the types that the tool's schema allows");
+            }
+            DiagnosticKind::ParallelCall => "there is more than one call, though parallel calls are off",
+            DiagnosticKind::Limit if detail.is_empty() => "a limit of the parser was reached",
+            DiagnosticKind::Limit => return write!(f, "a limit of the parser was reached: {detail}"),
+        };
+        f.write_str(sentence)
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("role", "assistant")?;
+        let content = (!self.content.is_empty() || self.tool_calls.is_empty()).then_some(&self.content);
+        map.serialize_entry("content", &content)?;
+        if !self.reasoning_content.is_empty() {
+            map.serialize_entry("reasoning_content", &self.reasoning_content)?;
+        }
+        if !self.tool_calls.is_empty() {
+            map.serialize_entry("tool_calls", &self.tool_calls)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for ToolCall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WireCall {
+            id: self.id.as_deref().map(Cow::Borrowed),
+            kind: Some(Cow::Borrowed("function")),
+            function: WireFunction {
+                name: Cow::Borrowed(&self.name),
+                arguments: Some(Value::String(self.arguments.clone())),
+            },
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wire = WireMessage::deserialize(deserializer)?;
+        if let Some(role) = wire.role.filter(|role| role != "assistant") {
+            return Err(D::Error::custom(format_args!("the role is `{role}`, and must be `assistant`")));
+        }
+        Ok(Self {
+            reasoning_content: wire.reasoning_content.unwrap_or_default(),
+            content: match wire.content {
+                None => String::new(),
+                Some(WireContent::Text(text)) => text,
+                Some(WireContent::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
+            },
+            tool_calls: wire.tool_calls.unwrap_or_default(),
+            diagnostics: Vec::new(),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wire = WireCall::deserialize(deserializer)?;
+        if let Some(kind) = wire.kind.filter(|kind| kind != "function") {
+            return Err(D::Error::custom(format_args!("the tool call's type is `{kind}`, and must be `function`")));
+        }
+        Ok(Self {
+            id: wire.id.map(Cow::into_owned),
+            name: wire.function.name.into_owned(),
+            arguments: match wire.function.arguments {
+                None | Some(Value::Null) => "{}".to_owned(),
+                Some(Value::String(text)) => text,
+                Some(other) => other.to_string(),
+            },
+            complete: true,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct WireMessage {
+    role: Option<String>,
+    content: Option<WireContent>,
+    #[serde(alias = "reasoning")]
+    reasoning_content: Option<String>,
+    tool_calls: Option<Vec<ToolCall>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WireContent {
+    Text(String),
+    Parts(Vec<WirePart>),
+}
+
+#[derive(Deserialize)]
+struct WirePart {
+    text: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireCall<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Cow<'a, str>>,
+    #[serde(rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireFunction<'a> {
+    name: Cow<'a, str>,
+    arguments: Option<Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(id: Option<&str>) -> ToolCall {
+        ToolCall { id: id.map(str::to_owned), ..ToolCall::new("f", r#"{"a": 1.50}"#) }
+    }
+
+    #[test]
+    fn has_the_openai_form_both_ways() {
+        let function = json!({"name": "f", "arguments": "{\"a\": 1.50}"});
+        for (message, form) in [
+            (Message::default(), json!({"role": "assistant", "content": ""})),
+            (Message { content: "Hi".into(), ..Message::default() }, json!({"role": "assistant", "content": "Hi"})),
+            (
+                Message { reasoning_content: "hm".into(), ..Message::default() },
+                json!({"role": "assistant", "content": "", "reasoning_content": "hm"}),
+            ),
+            (
+                Message { tool_calls: vec![call(None), call(Some("c1"))], ..Message::default() },
+                json!({"role": "assistant", "content": null, "tool_calls": [
+                    {"type": "function", "function": function},
+                    {"id": "c1", "type": "function", "function": function},
+                ]}),
+            ),
+        ] {
+            assert_eq!(serde_json::to_value(&message).unwrap(), form);
+            assert_eq!(serde_json::from_value::<Message>(form).unwrap(), message);
+        }
+    }
+
+    #[test]
+    fn reads_the_forms_that_servers_write() {
+        let message: Message = serde_json::from_value(json!({
+            "role": "assistant", "refusal": null, "reasoning": "r",
+            "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+            "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": 1}}}, {"function": {"name": "g"}}],
+        }))
+        .unwrap();
+        assert_eq!((message.content.as_str(), message.reasoning_content.as_str()), ("ab", "r"));
+        assert_eq!(message.tool_calls[0].arguments, r#"{"a":1}"#);
+        assert_eq!(message.tool_calls[1].arguments, "{}");
+    }
+
+    #[test]
+    fn refuses_what_is_no_assistant_message() {
+        for (form, says) in [
+            (json!({"role": "user", "content": "x"}), "role is `user`"),
+            (json!({"content": 1}), "did not match"),
+            (json!({"tool_calls": [{"type": "custom", "function": {"name": "f"}}]}), "type is `custom`"),
+            (json!({"tool_calls": [{"function": {}}]}), "name"),
+        ] {
+            let error = serde_json::from_value::<Message>(form).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_parsed_or_closed() {
+        assert_eq!(call(None).arguments_value().unwrap(), json!({"a": 1.5}));
+        let cut = ToolCall::new("f", r#"{"a": [1, "x"#);
+        assert!(cut.arguments_value().is_err());
+        assert_eq!(cut.closed_arguments(), r#"{"a": [1, "x"]}"#);
+    }
+
+    #[test]
+    fn diagnostics_are_sentences_and_data() {
+        let diagnostic = Diagnostic::new(DiagnosticKind::UnknownTool, Some(1), "nope");
+        assert_eq!(diagnostic.to_string(), "tool call 1: no tool named `nope` was offered");
+        let form = json!({"kind": "unknown_tool", "call": 1, "detail": "nope"});
+        assert_eq!(serde_json::to_value(&diagnostic).unwrap(), form);
+        assert_eq!(serde_json::from_value::<Diagnostic>(form).unwrap(), diagnostic);
+        let plain = Diagnostic::new(DiagnosticKind::InvalidUtf8, None, "");
+        assert_eq!(serde_json::to_string(&plain).unwrap(), r#"{"kind":"invalid_utf8"}"#);
+        assert!(plain.to_string().contains("UTF-8"));
+    }
+}

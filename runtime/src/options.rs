@@ -1,0 +1,88 @@
+//! What a caller knows about a turn before the model writes it.
+
+use crate::tools::Tools;
+
+/// What a caller knows about a turn before the model writes it. Cheap to clone.
+///
+/// ```
+/// use unjinja_runtime::{Options, Tools};
+/// let tools = Tools::from_json(r#"[{"type": "function", "function": {"name": "now"}}]"#)?;
+/// let options = Options::new().tools(&tools).thinking(true);
+/// # Ok::<(), unjinja_runtime::ToolsError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) tools: Tools,
+    pub(crate) thinking: Option<bool>,
+    pub(crate) generation_prompt: Option<String>,
+    pub(crate) continue_from: String,
+    pub(crate) extract_reasoning: bool,
+    pub(crate) parallel_tool_calls: bool,
+    pub(crate) json_response: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tools: Tools::empty(),
+            thinking: None,
+            generation_prompt: None,
+            continue_from: String::new(),
+            extract_reasoning: true,
+            parallel_tool_calls: true,
+            json_response: false,
+        }
+    }
+}
+
+impl Options {
+    /// No tools, thinking as the template has it by default, reasoning extracted.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The tools offered: their names and the JSON schemas that type their arguments.
+    pub fn tools(mut self, tools: &Tools) -> Self {
+        self.tools = tools.clone();
+        self
+    }
+
+    /// What the template's thinking switch was set to.
+    pub fn thinking(mut self, on: bool) -> Self {
+        self.thinking = Some(on);
+        self
+    }
+
+    /// The rendered prompt, or its tail: what it already wrote of the assistant's turn. Takes precedence over
+    /// [`thinking`](Self::thinking). Text that it holds beyond the generation prompt is part of the message.
+    pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
+        self.generation_prompt = Some(text.into());
+        self
+    }
+
+    /// A prefix of the assistant's turn that the model continues, in the model's own format. It is part of the
+    /// message.
+    pub fn continue_from(mut self, prefix: impl Into<String>) -> Self {
+        self.continue_from = prefix.into();
+        self
+    }
+
+    /// Whether reasoning is separated from the content (the default), or left in it with its markers.
+    pub fn extract_reasoning(mut self, on: bool) -> Self {
+        self.extract_reasoning = on;
+        self
+    }
+
+    /// Whether more than one call was allowed (the default). Further calls are reported all the same, each with a
+    /// diagnostic.
+    pub fn parallel_tool_calls(mut self, on: bool) -> Self {
+        self.parallel_tool_calls = on;
+        self
+    }
+
+    /// Whether the answer is to be JSON for a response schema: then a Markdown code fence around it is syntax.
+    pub fn json_response(mut self, on: bool) -> Self {
+        self.json_response = on;
+        self
+    }
+}

@@ -1,0 +1,419 @@
+//! The tools that a request offers: their names, and the types of their arguments.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::value::Types;
+
+mod schema;
+
+/// The tools that a request offers. Cheap to clone.
+///
+/// ```
+/// use unjinja_runtime::{Tools, Types};
+///
+/// let tools = Tools::from_json(r#"[{"type": "function", "function": {
+///     "name": "get_weather",
+///     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}
+/// }}]"#)?;
+/// assert_eq!(tools.len(), 1);
+/// assert_eq!(tools.argument_types("get_weather", "city"), Types::STRING);
+/// # Ok::<(), unjinja_runtime::ToolsError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Tools {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    tools: Vec<Tool>,
+    /// Where each name stands in `tools` and `arguments`.
+    index: HashMap<String, usize>,
+    arguments: Vec<schema::Arguments>,
+}
+
+/// One tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// The name that a call says.
+    pub name: String,
+    /// What the tool does, for the model; empty if not said.
+    pub description: String,
+    /// The JSON schema of the arguments, an object. Where a request says none it is
+    /// `{"type": "object", "properties": {}}`.
+    pub parameters: Value,
+}
+
+impl Tool {
+    /// A tool of this name that takes these arguments.
+    pub fn new(name: impl Into<String>, parameters: Value) -> Self {
+        Self { name: name.into(), description: String::new(), parameters }
+    }
+}
+
+impl Tools {
+    /// No tools.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// These tools, in this order.
+    ///
+    /// # Errors
+    /// Where a name is empty or used twice; all such places at once.
+    pub fn new(tools: Vec<Tool>) -> Result<Self, ToolsError> {
+        let mut problems = Vec::new();
+        for (at, tool) in tools.iter().enumerate() {
+            if tool.name.is_empty() {
+                problems.push(ToolsProblem::new(format!("[{at}].name"), "the name is empty", GIVE_NAME));
+            }
+        }
+        Self::build(tools, problems, |at| format!("[{at}].name"))
+    }
+
+    /// The tools of a request: a list of `{"type": "function", "function": {"name", "description", "parameters"}}`, as
+    /// OpenAI has it. Bare `{"name", "description", "parameters"}` objects are taken too, and `input_schema` for
+    /// `parameters`. `null` stands for no tools.
+    ///
+    /// # Errors
+    /// Where the value is not such a list, a tool has no name, or two have the same; all such places at once.
+    pub fn from_openai(tools: &Value) -> Result<Self, ToolsError> {
+        let list = match tools {
+            Value::Null => return Ok(Self::empty()),
+            Value::Array(list) => list,
+            Value::Object(request) if request.contains_key("tools") => {
+                let next = "pass the list itself: the value of \"tools\"";
+                return Err(ToolsProblem::new(String::new(), "this is an object that holds the tools", next).into());
+            }
+            other => {
+                let found = format!("expected a list of tools, found {}", kind(other));
+                let next = "pass a request's \"tools\": [{\"type\": \"function\", \"function\": {…}}]";
+                return Err(ToolsProblem::new(String::new(), found, next).into());
+            }
+        };
+        let mut problems = Vec::new();
+        let mut read = Vec::with_capacity(list.len());
+        let mut paths = Vec::with_capacity(list.len());
+        for (at, value) in list.iter().enumerate() {
+            let (tool, path) = read_tool(value, format!("[{at}]"), &mut problems);
+            if let Some(tool) = tool {
+                read.push(tool);
+                paths.push(path);
+            }
+        }
+        Self::build(read, problems, |at| format!("{}.name", paths[at]))
+    }
+
+    /// The same from JSON text.
+    ///
+    /// # Errors
+    /// As [`from_openai`](Self::from_openai), and where the text is not JSON.
+    pub fn from_json(text: &str) -> Result<Self, ToolsError> {
+        match serde_json::from_str(text) {
+            Ok(value) => Self::from_openai(&value),
+            Err(error) => {
+                let next = "pass a request's \"tools\" as JSON text";
+                Err(ToolsProblem::new(String::new(), format!("this is not JSON: {error}"), next).into())
+            }
+        }
+    }
+
+    fn build(
+        tools: Vec<Tool>,
+        mut problems: Vec<ToolsProblem>,
+        path: impl Fn(usize) -> String,
+    ) -> Result<Self, ToolsError> {
+        let mut index = HashMap::with_capacity(tools.len());
+        for (at, tool) in tools.iter().enumerate().filter(|(_, tool)| !tool.name.is_empty()) {
+            if let Some(first) = index.get(&tool.name) {
+                let cause = format!("the name {:?} is that of {} already", tool.name, path(*first));
+                problems.push(ToolsProblem::new(path(at), cause, "give every tool a name of its own"));
+            } else {
+                index.insert(tool.name.clone(), at);
+            }
+        }
+        if !problems.is_empty() {
+            return Err(ToolsError { problems });
+        }
+        let arguments = tools.iter().map(|tool| schema::Arguments::of(&tool.parameters)).collect();
+        Ok(Self { inner: Arc::new(Inner { tools, index, arguments }) })
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.inner.tools.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.inner.tools.is_empty()
+    }
+
+    /// The tools, in the order given.
+    pub fn iter(&self) -> std::slice::Iter<'_, Tool> {
+        self.inner.tools.iter()
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.inner.tools.get(*self.inner.index.get(name)?)
+    }
+
+    /// The types that a tool's schema allows for one of its arguments; [`Types::UNKNOWN`] where there is no such
+    /// tool or the schema does not say. Schemas are looked through once, when the tools are read.
+    pub fn argument_types(&self, tool: &str, argument: &str) -> Types {
+        let arguments = self.inner.index.get(tool).and_then(|&at| self.inner.arguments.get(at));
+        arguments.map_or(Types::UNKNOWN, |arguments| arguments.types(argument))
+    }
+}
+
+impl<'a> IntoIterator for &'a Tools {
+    type Item = &'a Tool;
+    type IntoIter = std::slice::Iter<'a, Tool>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.inner.tools).finish()
+    }
+}
+
+impl PartialEq for Tools {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.tools == other.inner.tools
+    }
+}
+
+const GIVE_NAME: &str = "give the function's name as a string that is not empty";
+
+/// Reads one tool; gives it, if it has all it needs, and the path of the object that holds its name.
+fn read_tool(value: &Value, mut path: String, problems: &mut Vec<ToolsProblem>) -> (Option<Tool>, String) {
+    let Some(mut object) = value.as_object() else {
+        let found = format!("expected a tool, found {}", kind(value));
+        let next = "write it as {\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": …}}";
+        problems.push(ToolsProblem::new(path.clone(), found, next));
+        return (None, path);
+    };
+    match object.get("function") {
+        None => {}
+        Some(Value::Object(function)) => {
+            object = function;
+            path.push_str(".function");
+        }
+        Some(other) => {
+            let found = format!("expected an object, found {}", kind(other));
+            let next = "write {\"name\": …, \"description\": …, \"parameters\": …}";
+            problems.push(ToolsProblem::new(format!("{path}.function"), found, next));
+            return (None, path);
+        }
+    }
+    let before = problems.len();
+    let name = match object.get("name") {
+        Some(Value::String(name)) if !name.is_empty() => name.clone(),
+        found => {
+            let cause = match found {
+                None => "the name is missing".to_owned(),
+                Some(Value::String(_)) => "the name is empty".to_owned(),
+                Some(other) => format!("expected a string, found {}", kind(other)),
+            };
+            let hosted = object.get("type").and_then(Value::as_str).filter(|&kind| kind != "function");
+            let next = match hosted {
+                Some(hosted) => format!("leave out tools of type {hosted:?}: only functions can be called"),
+                None => GIVE_NAME.to_owned(),
+            };
+            problems.push(ToolsProblem::new(format!("{path}.name"), cause, next));
+            String::new()
+        }
+    };
+    let (key, schema) = ["parameters", "input_schema", "inputSchema"]
+        .into_iter()
+        .find_map(|key| Some((key, object.get(key)?)))
+        .unwrap_or(("parameters", &Value::Null));
+    let parameters = match schema {
+        Value::Null => json!({"type": "object", "properties": {}}),
+        Value::Object(_) => schema.clone(),
+        other => {
+            let found = format!("expected a JSON schema, found {}", kind(other));
+            let next = "write {\"type\": \"object\", \"properties\": {…}}, or leave it out";
+            problems.push(ToolsProblem::new(format!("{path}.{key}"), found, next));
+            Value::Null
+        }
+    };
+    let description = object.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let tool = (problems.len() == before).then_some(Tool { name, description, parameters });
+    (tool, path)
+}
+
+/// What a value is, for an error message.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// All that is wrong with a list of tools, in the order of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolsError {
+    problems: Vec<ToolsProblem>,
+}
+
+impl ToolsError {
+    /// Every problem; there is at least one.
+    pub fn problems(&self) -> &[ToolsProblem] {
+        &self.problems
+    }
+}
+
+impl From<ToolsProblem> for ToolsError {
+    fn from(problem: ToolsProblem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+impl fmt::Display for ToolsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.problems.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ToolsError {}
+
+/// One thing that is wrong with a list of tools. It is displayed as `tools[1].function.name: cause; next step`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolsProblem {
+    path: String,
+    cause: String,
+    next: String,
+}
+
+impl ToolsProblem {
+    fn new(path: String, cause: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { path: format!("tools{path}"), cause: cause.into(), next: next.into() }
+    }
+
+    /// Where it is, as a JSON path: `tools[1].function.name`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What is wrong there.
+    pub fn cause(&self) -> &str {
+        &self.cause
+    }
+
+    /// What to do about it.
+    pub fn next_step(&self) -> &str {
+        &self.next
+    }
+}
+
+impl fmt::Display for ToolsProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.path, self.cause, self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(name: &str) -> Value {
+        json!({"type": "function", "function": {"name": name, "description": "d", "parameters": {"type": "object"}}})
+    }
+
+    #[test]
+    fn reads_every_form_of_a_tool() {
+        let schema = json!({"type": "object"});
+        for tool in [
+            function("f"),
+            json!({"function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}),
+            json!({"type": "function", "name": "f", "description": "d", "parameters": {"type": "object"}}),
+            json!({"name": "f", "description": "d", "input_schema": {"type": "object"}}),
+            json!({"name": "f", "description": "d", "inputSchema": {"type": "object"}}),
+        ] {
+            let tools = Tools::from_openai(&json!([tool])).unwrap();
+            assert_eq!(
+                tools.get("f"),
+                Some(&Tool { name: "f".into(), description: "d".into(), parameters: schema.clone() })
+            );
+        }
+        assert!(Tools::from_openai(&Value::Null).unwrap().is_empty());
+        assert!(Tools::from_json("[]").unwrap().is_empty());
+        let bare = Tools::from_json(r#"[{"name": "f"}, {"name": "g", "parameters": null}]"#).unwrap();
+        let names: Vec<_> = bare.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["f", "g"]);
+        assert_eq!(bare.get("g").unwrap().parameters, json!({"type": "object", "properties": {}}));
+        assert_eq!(bare.get("h"), None);
+        assert_eq!(bare, bare.clone());
+    }
+
+    #[test]
+    fn says_everything_that_is_wrong_at_once() {
+        let error = Tools::from_openai(&json!([
+            function("f"),
+            7,
+            {"type": "function", "function": {"name": ""}},
+            {"type": "function", "function": {"description": "x"}},
+            {"name": 1, "parameters": "{}"},
+            {"type": "web_search"},
+            {"type": "function", "function": "f"},
+            function("f"),
+        ]))
+        .unwrap_err();
+        let paths: Vec<_> = error.problems().iter().map(ToolsProblem::path).collect();
+        assert_eq!(
+            paths,
+            [
+                "tools[1]",
+                "tools[2].function.name",
+                "tools[3].function.name",
+                "tools[4].name",
+                "tools[4].parameters",
+                "tools[5].name",
+                "tools[6].function",
+                "tools[7].function.name",
+            ]
+        );
+        let text = error.to_string();
+        for part in
+            ["found a number", "is empty", "is missing", "found a string", "\"web_search\"", "[0].function.name"]
+        {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert_eq!(text.lines().count(), 8);
+    }
+
+    #[test]
+    fn a_thing_that_is_no_list_is_refused() {
+        for (text, says) in [
+            (r#"{"tools": []}"#, "tools: this is an object that holds the tools; pass the list itself"),
+            ("{}", "tools: expected a list of tools, found an object; pass"),
+            ("3", "found a number"),
+            ("[", "tools: this is not JSON: EOF"),
+        ] {
+            let error = Tools::from_json(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+        let twice = vec![Tool::new("f", json!({})), Tool::new("", json!({})), Tool::new("f", json!({}))];
+        assert_eq!(Tools::new(twice).unwrap_err().problems().len(), 2);
+    }
+}

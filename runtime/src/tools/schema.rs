@@ -1,0 +1,301 @@
+//! Which JSON types a tool's schema allows for each argument.
+//!
+//! Schemas come from outside: references may go in circles, and alternatives may multiply. Every schema is looked
+//! through under a budget; where it runs out, the type is unknown, which is always safe.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::value::Types;
+
+/// How many schemas one tool's resolution looks at.
+const BUDGET: usize = 20_000;
+/// How deep references and combinations may nest.
+const DEPTH: usize = 64;
+
+/// The types of one tool's arguments.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    named: HashMap<String, Types>,
+    /// The type of arguments that the schema does not name.
+    others: Types,
+}
+
+impl Arguments {
+    /// What the schema of an arguments object says.
+    pub(super) fn of(parameters: &Value) -> Self {
+        let mut resolver = Resolver { root: parameters, path: Vec::new(), budget: BUDGET };
+        let mut found = Self::default();
+        resolver.collect(parameters, &mut found);
+        found
+    }
+
+    pub(super) fn types(&self, argument: &str) -> Types {
+        self.named.get(argument).copied().unwrap_or(self.others)
+    }
+}
+
+struct Resolver<'s> {
+    root: &'s Value,
+    /// The references that are being followed, so that none is followed inside itself.
+    path: Vec<&'s str>,
+    budget: usize,
+}
+
+/// What one schema says: `None` where it says nothing.
+type Says = Option<Types>;
+
+impl<'s> Resolver<'s> {
+    /// Adds the properties of an object's schema, through references and combinations.
+    fn collect(&mut self, schema: &'s Value, found: &mut Arguments) {
+        let Some(schema) = schema.as_object() else { return };
+        if !self.spend() {
+            return;
+        }
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            for (name, property) in properties {
+                let types = self.types(property);
+                found.named.entry(name.clone()).and_modify(|known| *known = either(*known, types)).or_insert(types);
+            }
+        }
+        if let Some(others @ Value::Object(_)) = schema.get("additionalProperties")
+            && !schema.contains_key("patternProperties")
+        {
+            found.others = self.types(others);
+        }
+        if let Some((name, target)) = self.target(schema) {
+            self.path.push(name);
+            self.collect(target, found);
+            self.path.pop();
+        }
+        self.path.push("");
+        for part in ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten() {
+            self.collect(part, found);
+        }
+        for part in ["then", "else"].into_iter().filter_map(|key| schema.get(key)) {
+            self.collect(part, found);
+        }
+        self.path.pop();
+    }
+
+    /// The types that a schema allows.
+    fn types(&mut self, schema: &'s Value) -> Types {
+        self.resolve(schema).filter(|&types| types != Types::ANY).unwrap_or(Types::UNKNOWN)
+    }
+
+    fn resolve(&mut self, schema: &'s Value) -> Says {
+        let schema = schema.as_object()?;
+        if !self.spend() {
+            return None;
+        }
+        let mut says = schema.get("type").and_then(declared);
+        if let Some(Value::Array(values)) = schema.get("enum") {
+            says = both(says, union(values.iter().map(|value| Some(type_of(value)))));
+        }
+        if let Some(value) = schema.get("const") {
+            says = both(says, Some(type_of(value)));
+        }
+        if let Some((name, target)) = self.target(schema) {
+            self.path.push(name);
+            says = both(says, self.resolve(target));
+            self.path.pop();
+        }
+        self.path.push("");
+        for key in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(parts)) = schema.get(key) {
+                let parts: Vec<Says> = parts.iter().filter_map(|part| self.alternative(part)).collect();
+                says = both(says, union(parts.into_iter()));
+            }
+        }
+        if let Some(Value::Array(parts)) = schema.get("allOf") {
+            for part in parts {
+                let part = self.resolve(part);
+                says = both(says, part);
+            }
+        }
+        self.path.pop();
+        match schema.get("nullable") {
+            Some(Value::Bool(true)) => says.map(|types| types | Types::NULL),
+            _ => says,
+        }
+    }
+
+    /// What an alternative says; nothing at all if it leads back into itself, for then it adds nothing.
+    fn alternative(&mut self, schema: &'s Value) -> Option<Says> {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let circular = reference.is_some_and(|name| self.path.contains(&name));
+        (!circular && schema != &Value::Bool(false)).then(|| self.resolve(schema))
+    }
+
+    /// The schema that a `$ref` leads to, inside the same document.
+    fn target(&self, schema: &'s Map<String, Value>) -> Option<(&'s str, &'s Value)> {
+        let name = schema.get("$ref").or_else(|| schema.get("$dynamicRef"))?.as_str()?;
+        let pointer = name.strip_prefix('#')?;
+        (!self.path.contains(&name)).then_some(())?;
+        Some((name, self.root.pointer(pointer)?))
+    }
+
+    /// Whether another schema may be looked at.
+    fn spend(&mut self) -> bool {
+        self.budget = self.budget.saturating_sub(1);
+        self.budget > 0 && self.path.len() < DEPTH
+    }
+}
+
+/// What the keyword `type` says: a name or a list of names.
+fn declared(value: &Value) -> Says {
+    match value {
+        Value::String(name) => named(name),
+        Value::Array(names) => union(names.iter().map(|name| name.as_str().and_then(named))),
+        _ => None,
+    }
+}
+
+/// The type of that name; the names that people write for it in other languages are understood as well.
+fn named(name: &str) -> Says {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "string" | "str" => Types::STRING,
+        "integer" | "int" => Types::INTEGER,
+        "number" | "float" | "double" => Types::NUMBER,
+        "boolean" | "bool" => Types::BOOLEAN,
+        "null" | "none" => Types::NULL,
+        "object" | "dict" => Types::OBJECT,
+        "array" | "list" | "tuple" => Types::ARRAY,
+        _ => return None,
+    })
+}
+
+fn type_of(value: &Value) -> Types {
+    match value {
+        Value::Null => Types::NULL,
+        Value::Bool(_) => Types::BOOLEAN,
+        Value::Number(number) if number.is_f64() => Types::NUMBER,
+        Value::Number(_) => Types::INTEGER,
+        Value::String(_) => Types::STRING,
+        Value::Array(_) => Types::ARRAY,
+        Value::Object(_) => Types::OBJECT,
+    }
+}
+
+/// Any of these: if one says nothing, so do all together.
+fn union(mut parts: impl Iterator<Item = Says>) -> Says {
+    let first = parts.next()??;
+    parts.try_fold(first, |types, part| Some(types | part?))
+}
+
+/// Both of these; where they exclude each other, the first is believed.
+fn both(first: Says, second: Says) -> Says {
+    match (first, second) {
+        (Some(first), Some(second)) if first.intersects(second) => Some(first & second),
+        (Some(first), _) => Some(first),
+        (None, second) => second,
+    }
+}
+
+/// Two schemas for the same argument, in alternatives of the whole.
+fn either(first: Types, second: Types) -> Types {
+    if first.is_unknown() || second.is_unknown() { Types::UNKNOWN } else { first | second }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn types(schema: Value) -> Types {
+        let parameters = json!({"type": "object", "properties": {"a": schema}, "$defs": {
+            "Text": {"type": "string"},
+            "Loop": {"$ref": "#/$defs/Loop"},
+            "Tree": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/Tree"}]},
+            "Odd/Name": {"type": "boolean"},
+            "Ping": {"$ref": "#/$defs/Pong"},
+            "Pong": {"anyOf": [{"$ref": "#/$defs/Ping"}, {"type": "null"}]},
+        }, "definitions": {"Old": {"type": "array"}}});
+        Arguments::of(&parameters).types("a")
+    }
+
+    #[test]
+    fn resolves_what_schemas_say() {
+        for (schema, expected) in [
+            (json!({"type": "string"}), Types::STRING),
+            (json!({"type": "STRING"}), Types::STRING),
+            (json!({"type": "float"}), Types::NUMBER),
+            (json!({"type": ["null", "integer"]}), Types::NULL | Types::INTEGER),
+            (json!({"type": ["string", "null"], "enum": ["a", "b"]}), Types::STRING),
+            (json!({"type": "string", "enum": [1]}), Types::STRING),
+            (json!({"enum": ["a", 1, null]}), Types::STRING | Types::INTEGER | Types::NULL),
+            (json!({"enum": []}), Types::UNKNOWN),
+            (json!({"const": 1.5}), Types::NUMBER),
+            (json!({"const": true}), Types::BOOLEAN),
+            (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), Types::STRING | Types::NULL),
+            (json!({"oneOf": [{"type": "string"}, {"enum": [[1]]}]}), Types::STRING | Types::ARRAY),
+            (json!({"anyOf": [{"type": "string"}, {}]}), Types::UNKNOWN),
+            (json!({"anyOf": [{"type": "string"}, true]}), Types::UNKNOWN),
+            (json!({"anyOf": [{"type": "string"}, false]}), Types::STRING),
+            (json!({"allOf": [{"type": ["string", "integer"]}, {"type": ["integer", "null"]}]}), Types::INTEGER),
+            (json!({"allOf": [{"type": "number"}, {"type": "integer"}]}), Types::INTEGER),
+            (json!({"allOf": [{"minLength": 1}, {"$ref": "#/$defs/Text"}]}), Types::STRING),
+            (json!({"$ref": "#/$defs/Text"}), Types::STRING),
+            (json!({"$ref": "#/definitions/Old"}), Types::ARRAY),
+            (json!({"$ref": "#/$defs/Odd~1Name"}), Types::BOOLEAN),
+            (json!({"$ref": "#/$defs/Loop"}), Types::UNKNOWN),
+            (json!({"$ref": "#/$defs/Tree"}), Types::INTEGER),
+            (json!({"$ref": "#/$defs/Ping"}), Types::NULL),
+            (json!({"$ref": "#/$defs/None"}), Types::UNKNOWN),
+            (json!({"$ref": "other.json#/x"}), Types::UNKNOWN),
+            (json!({"$ref": "#"}), Types::OBJECT),
+            (json!({"type": "string", "nullable": true}), Types::STRING | Types::NULL),
+            (json!({"nullable": true}), Types::UNKNOWN),
+            (json!({}), Types::UNKNOWN),
+            (json!(true), Types::UNKNOWN),
+            (json!({"type": "whatever"}), Types::UNKNOWN),
+            (json!({"type": 3}), Types::UNKNOWN),
+            (json!({"type": ["string", "number", "boolean", "null", "object", "array"]}), Types::UNKNOWN),
+        ] {
+            assert_eq!(types(schema.clone()), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn finds_the_properties_wherever_they_stand() {
+        for (parameters, expected) in [
+            (json!({"additionalProperties": {"type": "integer"}}), Types::INTEGER),
+            (json!({"additionalProperties": {"type": "integer"}, "patternProperties": {"b": {}}}), Types::UNKNOWN),
+            (json!({"additionalProperties": false}), Types::UNKNOWN),
+            (json!({"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"type": "null"}}}}}), Types::NULL),
+            (json!({"allOf": [{"properties": {"a": {"type": "null"}}}, {"required": ["a"]}]}), Types::NULL),
+            (
+                json!({"oneOf": [{"properties": {"a": {"type": "null"}}}, {"properties": {"a": {"type": "string"}}}]}),
+                Types::NULL | Types::STRING,
+            ),
+            (json!({"if": {}, "then": {"properties": {"a": {"type": "array"}}}}), Types::ARRAY),
+            (json!({"allOf": [{"$ref": "#"}], "properties": {"a": {"type": "array"}}}), Types::ARRAY),
+            (json!("nonsense"), Types::UNKNOWN),
+            (Value::Null, Types::UNKNOWN),
+        ] {
+            assert_eq!(Arguments::of(&parameters).types("a"), expected, "{parameters}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_schema_ends() {
+        let mut defs = Map::new();
+        for at in 0..60 {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            defs.insert(format!("d{at}"), json!({"anyOf": [next, next, next], "properties": {"a": next}}));
+        }
+        let parameters = json!({"$ref": "#/$defs/d0", "$defs": defs});
+        assert_eq!(Arguments::of(&parameters).types("a"), Types::UNKNOWN);
+        let wrap = |key: &str, value: Value| Value::Object(Map::from_iter([(key.to_owned(), value)]));
+        let mut deep = json!({"type": "string"});
+        for _ in 0..100_000 {
+            deep = wrap("anyOf", Value::Array(vec![deep]));
+        }
+        let parameters = wrap("properties", wrap("a", deep));
+        assert_eq!(Arguments::of(&parameters).types("a"), Types::UNKNOWN);
+        // Dropping a value this deep would recurse inside serde_json.
+        std::mem::forget(parameters);
+    }
+}

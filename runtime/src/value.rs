@@ -1,0 +1,394 @@
+//! The raw text of a tagged argument, turned into a JSON value of a type that the tool's schema asks for.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{BitAnd, BitOr, BitOrAssign};
+
+use crate::json::{Kind, Progress, Scanner, Utf8Carry, escape_into, is_space};
+use crate::python::Translator;
+
+/// The JSON types that a value may have. The empty set, [`UNKNOWN`](Self::UNKNOWN), says that nothing is known.
+///
+/// ```
+/// use unjinja_runtime::Types;
+///
+/// let types = Types::STRING | Types::NULL;
+/// assert!(types.contains(Types::NULL) && !types.contains(Types::INTEGER));
+/// assert!(Types::NUMBER.contains(Types::INTEGER));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Types(u8);
+
+impl Types {
+    /// Strings.
+    pub const STRING: Self = Self(1);
+    /// Numbers without a fraction.
+    pub const INTEGER: Self = Self(1 << 1);
+    /// All numbers, integers too.
+    pub const NUMBER: Self = Self(1 << 2 | 1 << 1);
+    /// `true` and `false`.
+    pub const BOOLEAN: Self = Self(1 << 3);
+    /// `null`.
+    pub const NULL: Self = Self(1 << 4);
+    /// Objects.
+    pub const OBJECT: Self = Self(1 << 5);
+    /// Arrays.
+    pub const ARRAY: Self = Self(1 << 6);
+    /// Values of every type.
+    pub const ANY: Self = Self(0x7f);
+    /// No schema says anything: what parses as JSON is JSON, all else is a string.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// Whether every type of `other` is among these.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether some type of `other` is among these.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether nothing is known.
+    pub const fn is_unknown(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether a string may stand here.
+    const fn has_string(self) -> bool {
+        self.is_unknown() || self.contains(Self::STRING)
+    }
+
+    /// Whether JSON of this kind may stand here as it is.
+    fn admits(self, kind: Kind) -> bool {
+        let wanted = match kind {
+            // With a schema, quotes around a text are part of the string.
+            Kind::String | Kind::Other => return self.is_unknown() && kind == Kind::String,
+            Kind::Object => Self::OBJECT,
+            Kind::Array => Self::ARRAY,
+            Kind::Number => Self::NUMBER,
+            Kind::Boolean => Self::BOOLEAN,
+            Kind::Null => Self::NULL,
+        };
+        self.is_unknown() || self.intersects(wanted)
+    }
+}
+
+impl BitOr for Types {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Types {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl BitAnd for Types {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl fmt::Debug for Types {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_unknown() {
+            return f.write_str("UNKNOWN");
+        }
+        let names = [
+            ("STRING", Self::STRING),
+            ("NUMBER", Self::NUMBER),
+            ("INTEGER", Self::INTEGER),
+            ("BOOLEAN", Self::BOOLEAN),
+            ("NULL", Self::NULL),
+            ("OBJECT", Self::OBJECT),
+            ("ARRAY", Self::ARRAY),
+        ];
+        let number = self.contains(Self::NUMBER);
+        let mut separator = "";
+        for (name, types) in names {
+            if self.contains(types) && !(number && name == "INTEGER") {
+                write!(f, "{separator}{name}")?;
+                separator = " | ";
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes the JSON value that the raw text of a tagged argument stands for.
+///
+/// * Only strings allowed: the text is the string, written as it comes.
+/// * No strings allowed: the text waits for its end, and is then the JSON value that it spells, or the Python literal;
+///   if it is neither it becomes a string after all, which is a [`mismatch`](Self::mismatch).
+/// * Strings among others: the text waits only as long as it can still be a value of one of the other types.
+/// * Nothing known: as if every type were allowed, and a quoted string is that string.
+///
+/// A value keeps its spelling; white space around it is dropped. In a string all white space counts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ValueWriter {
+    types: Types,
+    python: bool,
+    /// The opening quote was written; the rest of the text is the string.
+    in_text: bool,
+    /// The text so far, while it is not decided what it is.
+    held: Vec<u8>,
+    json: Candidate<Scanner>,
+    literal: Candidate<Translator>,
+    /// What `literal` wrote.
+    translated: Vec<u8>,
+    carry: Utf8Carry,
+    invalid_utf8: bool,
+    mismatch: bool,
+}
+
+/// What the text may still turn out to be.
+#[derive(Debug, Clone, Default)]
+struct Candidate<R> {
+    reader: R,
+    /// The text has not stopped fitting.
+    alive: bool,
+    /// The value is complete; only white space may follow.
+    done: bool,
+}
+
+impl<R> Candidate<R> {
+    /// Takes note of what the reader said to these bytes.
+    fn note(&mut self, progress: Progress, bytes: &[u8]) {
+        if let Progress::Done(n) = progress {
+            self.done = true;
+            self.alive &= bytes[n..].iter().copied().all(is_space);
+        }
+    }
+}
+
+impl ValueWriter {
+    /// A writer for one value of these types. With `python`, Python literals are read where JSON is; without it,
+    /// only where a string is not allowed, but something is that Python spells differently.
+    pub(crate) fn new(types: Types, python: bool) -> Self {
+        let mut writer = Self::default();
+        writer.restart(types, python);
+        writer
+    }
+
+    /// Makes the writer new for another value, keeping its memory.
+    pub(crate) fn restart(&mut self, types: Types, python: bool) {
+        self.types = types;
+        self.python = python;
+        self.in_text = false;
+        self.held.clear();
+        self.json.reader.reset();
+        self.json.alive = true;
+        self.json.done = false;
+        self.literal.reader.reset();
+        self.literal.alive = python && types.has_string();
+        self.literal.done = false;
+        self.translated.clear();
+        self.carry = Utf8Carry::new();
+        self.invalid_utf8 = false;
+        self.mismatch = false;
+    }
+
+    /// Takes the next bytes of the text and appends what is certain of the JSON.
+    pub(crate) fn feed(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        if self.types == Types::STRING && !self.in_text {
+            self.begin_text(out);
+        }
+        if self.in_text {
+            self.text(text, out);
+            return;
+        }
+        self.held.extend_from_slice(text);
+        self.consider(text);
+        if self.types.has_string() && !self.json.alive && !self.literal.alive {
+            self.begin_text(out);
+        }
+    }
+
+    /// The text ends here: appends the rest of the JSON.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        if !self.in_text && self.types != Types::STRING && self.finish_value(out) {
+            return;
+        }
+        if !self.in_text {
+            self.mismatch = !self.types.has_string();
+            self.begin_text(out);
+        }
+        self.end_carry(out);
+        out.push(b'"');
+    }
+
+    /// The input broke off inside the text: appends what was held back, as the beginning of the JSON. A string stays
+    /// open.
+    pub(crate) fn abort(&mut self, out: &mut Vec<u8>) {
+        if !self.in_text {
+            let text = self.held.trim_ascii_start();
+            if text.is_empty() {
+                return;
+            }
+            // A number or word that is not whole may as well be the beginning of a string.
+            let scalar = matches!(self.json.reader.kind(), Some(Kind::Number | Kind::Boolean | Kind::Null));
+            if self.json.alive && (!scalar || !self.types.has_string() || self.json.reader.finish()) {
+                out.extend_from_slice(as_text(text, &mut self.invalid_utf8).as_bytes());
+                return;
+            }
+            if self.reads_python() && !self.types.has_string() {
+                self.translate_held();
+            }
+            if self.literal.alive {
+                self.literal.reader.finish(&mut self.translated);
+                out.extend_from_slice(as_text(&self.translated, &mut self.invalid_utf8).as_bytes());
+                return;
+            }
+            self.begin_text(out);
+        }
+        self.end_carry(out);
+    }
+
+    /// Whether the value that was written has none of the types asked for.
+    pub(crate) fn mismatch(&self) -> bool {
+        self.mismatch
+    }
+
+    /// Whether the text held bytes that are not UTF-8, which became U+FFFD.
+    pub(crate) fn invalid_utf8(&self) -> bool {
+        self.invalid_utf8
+    }
+
+    /// Shows the bytes to what the text may still be.
+    fn consider(&mut self, text: &[u8]) {
+        let json = &mut self.json;
+        if json.alive {
+            let progress = if json.done { Progress::Done(0) } else { json.reader.feed(text) };
+            json.note(progress, text);
+            let kind = json.reader.kind();
+            json.alive &= !json.reader.malformed();
+            json.alive &= kind.is_none_or(|kind| !self.types.has_string() || self.types.admits(kind));
+        }
+        let literal = &mut self.literal;
+        if literal.alive {
+            let progress =
+                if literal.done { Progress::Done(0) } else { literal.reader.feed(text, &mut self.translated) };
+            literal.note(progress, text);
+            literal.alive &= !literal.reader.malformed();
+            let kind = kind_of(&self.translated);
+            literal.alive &= kind.is_none_or(|kind| self.types.admits(kind));
+        }
+    }
+
+    /// Writes the held text as a value that is no string of the schema's, if it is one.
+    fn finish_value(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.json.alive && (self.json.done || self.json.reader.finish()) {
+            let text = trim(&self.held);
+            let fits = self.fits(text);
+            if fits || !self.types.has_string() {
+                self.mismatch = !fits;
+                out.extend_from_slice(as_text(text, &mut self.invalid_utf8).as_bytes());
+                return true;
+            }
+        }
+        if self.reads_python() {
+            if !self.types.has_string() {
+                self.translate_held();
+            }
+            if self.literal.alive && (self.literal.done || self.literal.reader.finish(&mut self.translated)) {
+                let fits = self.fits(&self.translated) && !self.literal.reader.malformed();
+                if fits || (self.python && !self.types.has_string()) {
+                    self.mismatch = !fits;
+                    out.extend_from_slice(as_text(&self.translated, &mut self.invalid_utf8).as_bytes());
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn reads_python(&self) -> bool {
+        let spelled_otherwise = Types::BOOLEAN | Types::NULL | Types::OBJECT | Types::ARRAY;
+        self.python || (!self.types.has_string() && self.types.intersects(spelled_otherwise))
+    }
+
+    /// Reads the whole held text as a Python literal.
+    fn translate_held(&mut self) {
+        self.translated.clear();
+        let literal = &mut self.literal;
+        literal.reader.reset();
+        literal.alive = true;
+        literal.done = false;
+        let progress = literal.reader.feed(&self.held, &mut self.translated);
+        literal.note(progress, &self.held);
+        literal.alive &= !literal.reader.malformed();
+    }
+
+    /// Whether complete JSON has one of the types asked for.
+    fn fits(&self, json: &[u8]) -> bool {
+        let Some(kind) = kind_of(json) else { return false };
+        if !self.types.admits(kind) {
+            return false;
+        }
+        let whole_only = kind == Kind::Number && !self.types.is_unknown() && !self.types.contains(Types::NUMBER);
+        !whole_only || is_integer(json, !self.types.has_string())
+    }
+
+    /// The text is a string: writes what was held of it.
+    fn begin_text(&mut self, out: &mut Vec<u8>) {
+        self.in_text = true;
+        out.push(b'"');
+        let held = std::mem::take(&mut self.held);
+        self.text(&held, out);
+        self.held = held;
+    }
+
+    fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        self.invalid_utf8 |= self.carry.feed(text, &mut |text| escape_into(text, out));
+    }
+
+    fn end_carry(&mut self, out: &mut Vec<u8>) {
+        self.invalid_utf8 |= self.carry.finish(&mut |text| escape_into(text, out));
+    }
+}
+
+/// What JSON text is, by its first byte.
+fn kind_of(json: &[u8]) -> Option<Kind> {
+    Some(match json.first()? {
+        b'{' => Kind::Object,
+        b'[' => Kind::Array,
+        b'"' => Kind::String,
+        b't' | b'f' => Kind::Boolean,
+        b'n' => Kind::Null,
+        _ => Kind::Number,
+    })
+}
+
+/// Whether a JSON number is an integer: without a fraction, or (if `zeros` may stand there) with one of zeros.
+fn is_integer(number: &[u8], zeros: bool) -> bool {
+    match number.iter().position(|byte| !matches!(byte, b'-' | b'0'..=b'9')) {
+        None => true,
+        Some(at) => zeros && number[at] == b'.' && number[at + 1..].iter().all(|&byte| byte == b'0'),
+    }
+}
+
+fn trim(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|&byte| !is_space(byte)).unwrap_or(text.len());
+    let end = text.iter().rposition(|&byte| !is_space(byte)).map_or(start, |last| last + 1);
+    &text[start..end]
+}
+
+/// The bytes as text; notes if U+FFFD had to stand in.
+fn as_text<'t>(bytes: &'t [u8], invalid: &mut bool) -> Cow<'t, str> {
+    let text = String::from_utf8_lossy(bytes);
+    *invalid |= matches!(text, Cow::Owned(_));
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! What a spec must say to be of use: the markers that its formats need, and no two statements that
+//! contradict each other. Everything is checked, whatever else is wrong.
+
+use crate::model::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, ToolFormat, Tools};
+use crate::text;
+
+/// Something that a spec lacks or contradicts.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    /// The key at fault.
+    pub(crate) key: String,
+    /// Keys to point at where the key itself is absent.
+    pub(crate) near: Vec<&'static str>,
+    /// What is wrong.
+    pub(crate) cause: String,
+    /// What to do about it.
+    pub(crate) next_step: String,
+}
+
+/// Words that cannot name a module.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Everything that is wrong with a spec whose keys and types are right.
+pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
+    let mut found = Findings::default();
+    found.version(spec);
+    found.template(spec);
+    found.evidence(spec);
+    match &spec.unsupported {
+        // A spec that makes no parser may lack any marker.
+        Some(reason) => found.reason(reason),
+        None => {
+            found.reasoning(spec);
+            found.content(spec);
+            found.generation_prompt(spec);
+            found.tools(&spec.tools);
+            found.call_id(&spec.tools);
+        }
+    }
+    found.0
+}
+
+/// Whether a marker has something besides white space to be found by.
+fn has_core(marker: &str) -> bool {
+    !marker.trim().is_empty()
+}
+
+/// The TOML spelling of an enum's value, for messages.
+fn value_of<T: serde::Serialize>(value: &T) -> String {
+    match toml::Value::try_from(value) {
+        Ok(toml::Value::String(name)) => format!("`{name}`"),
+        _ => "set".to_owned(),
+    }
+}
+
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, key: &str, near: &[&'static str], cause: String, next_step: &str) {
+        self.0.push(Finding { key: key.to_owned(), near: near.to_vec(), cause, next_step: next_step.to_owned() });
+    }
+
+    /// A marker that must have a core, because of what `near` says.
+    fn need_core(&mut self, key: &str, marker: &str, near: &'static str, why: &str) {
+        if has_core(marker) {
+            return;
+        }
+        let cause = if marker.is_empty() {
+            format!("marker `{key}` is missing: {why}")
+        } else {
+            format!("marker `{key}` is nothing but white space: {why}")
+        };
+        let next = format!("write the marker as `{key}`, or change `{near}`");
+        self.add(key, &[near], cause, &next);
+    }
+
+    /// A key that nothing reads, because of what `near` says.
+    fn idle(&mut self, key: &str, set: bool, near: &'static str, value: &str) {
+        if set {
+            let cause = format!("`{key}` is set, but `{near}` is {value}, so nothing reads it");
+            let next = format!("remove `{key}`, or change `{near}`");
+            self.add(key, &[near], cause, &next);
+        }
+    }
+
+    fn version(&mut self, spec: &FormatSpec) {
+        if spec.spec_version != SPEC_VERSION {
+            let cause = format!("`spec_version` is not {SPEC_VERSION}");
+            self.add("spec_version", &[], cause, "write the spec anew with `unjinja analyze`");
+        }
+    }
+
+    fn reason(&mut self, reason: &str) {
+        if reason.trim().is_empty() {
+            let cause = "`unsupported` gives no reason".to_owned();
+            self.add("unsupported", &[], cause, "say why, or remove the key");
+        }
+    }
+
+    fn template(&mut self, spec: &FormatSpec) {
+        let template = &spec.template;
+        let name = &template.name;
+        let shaped = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if !shaped {
+            let cause = format!("`template.name` {} cannot name a module", text::quote(name));
+            let next = "use lower-case letters, digits and `_`, beginning with a letter";
+            self.add("template.name", &[], cause, next);
+        } else if KEYWORDS.contains(&name.as_str()) {
+            let cause = format!("`template.name` {} is a keyword of Rust", text::quote(name));
+            self.add("template.name", &[], cause, &format!("use another name, such as `{name}_model`"));
+        }
+        let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        if template.sha256.len() != 64 || !template.sha256.bytes().all(hexadecimal) {
+            let cause = "`template.sha256` is not 64 lower-case hexadecimal digits".to_owned();
+            let next = "write the SHA-256 of the template's text, as `sha256sum` prints it";
+            self.add("template.sha256", &[], cause, next);
+        }
+        let files = std::iter::once(("template.file".to_owned(), &template.file));
+        let also = template.also.iter().enumerate();
+        let also = also.map(|(index, file)| (format!("template.also[{index}]"), file));
+        for (key, file) in files.chain(also) {
+            if file.contains(['/', '\\']) {
+                let cause = format!("`{key}` {} names a folder", text::quote(file));
+                self.add(&key, &[], cause, "write the file name alone: specs read the same on every machine");
+            }
+        }
+    }
+
+    fn evidence(&mut self, spec: &FormatSpec) {
+        let trips = spec.evidence.round_trips;
+        if trips.held > trips.tried {
+            let cause = format!("{} round trips held of {} tried", trips.held, trips.tried);
+            let next = "run `unjinja analyze` again; evidence is not written by hand";
+            self.add("evidence.round_trips.held", &["evidence.round_trips"], cause, next);
+        }
+    }
+
+    fn reasoning(&mut self, spec: &FormatSpec) {
+        let reasoning = &spec.reasoning;
+        let mode = value_of(&reasoning.mode);
+        match reasoning.mode {
+            ReasoningMode::None => {
+                let markers = [("reasoning.start", &reasoning.start), ("reasoning.end", &reasoning.end)];
+                for (key, marker) in markers {
+                    self.idle(key, !marker.is_empty(), "reasoning.mode", &mode);
+                }
+            }
+            ReasoningMode::TagBased | ReasoningMode::ToolsOnly => {
+                let why = format!("with `reasoning.mode` {mode} something must end the reasoning");
+                self.need_core("reasoning.end", &reasoning.end, "reasoning.mode", &why);
+                if !reasoning.start.is_empty() {
+                    let why = "reasoning could begin anywhere";
+                    self.need_core("reasoning.start", &reasoning.start, "reasoning.mode", why);
+                }
+            }
+        }
+    }
+
+    fn content(&mut self, spec: &FormatSpec) {
+        let content = &spec.content;
+        let mode = value_of(&content.mode);
+        match content.mode {
+            ContentMode::Plain => {
+                for (key, marker) in [("content.start", &content.start), ("content.end", &content.end)] {
+                    self.idle(key, !marker.is_empty(), "content.mode", &mode);
+                }
+            }
+            ContentMode::AlwaysWrapped | ContentMode::WrappedWithReasoning => {
+                let why = format!("with `content.mode` {mode} something must open the answer");
+                self.need_core("content.start", &content.start, "content.mode", &why);
+            }
+        }
+        if content.mode == ContentMode::WrappedWithReasoning && spec.reasoning.mode == ReasoningMode::None {
+            let cause = format!("`content.mode` is {mode}, but there is no reasoning");
+            let next = "change `content.mode`, or say in `[reasoning]` how reasoning is written";
+            self.add("content.mode", &["reasoning.mode"], cause, next);
+        }
+    }
+
+    fn generation_prompt(&mut self, spec: &FormatSpec) {
+        for (index, prompt) in spec.generation_prompt.iter().enumerate() {
+            if prompt.starts_in == Channel::Reasoning && spec.reasoning.mode == ReasoningMode::None {
+                let key = format!("generation_prompt[{index}].starts_in");
+                let cause = "the output starts in `reasoning`, but `reasoning.mode` is `none`".to_owned();
+                let next = "say in `[reasoning]` what ends the reasoning, or let the output start in `content`";
+                self.add(&key, &["reasoning.mode"], cause, next);
+            }
+        }
+    }
+
+    fn tools(&mut self, tools: &Tools) {
+        match tools.format {
+            ToolFormat::None => self.no_tools(tools),
+            ToolFormat::JsonNative => self.json_native(tools),
+            ToolFormat::TagWithJson => {
+                self.opener(tools);
+                self.name_ends(tools);
+            }
+            ToolFormat::TagWithTagged => {
+                self.opener(tools);
+                self.name_ends(tools);
+                self.tagged_arguments(tools);
+            }
+        }
+    }
+
+    fn no_tools(&mut self, tools: &Tools) {
+        // What this table can hold besides the format, whatever keys the model has.
+        let tree = crate::tree::Node::from_serialize(tools);
+        for (key, _) in tree.entries().iter().filter(|(key, _)| key != "format") {
+            self.idle(&format!("tools.{key}"), true, "tools.format", "`none`");
+        }
+    }
+
+    fn json_native(&mut self, tools: &Tools) {
+        if tools.fun_name_is_key {
+            return;
+        }
+        let fields = [("tools.name_field", &tools.name_field), ("tools.args_field", &tools.args_field)];
+        for (key, field) in fields {
+            if field.is_empty() {
+                let cause = format!("`{key}` is missing: with `tools.format` `json_native` it names a JSON key");
+                let next = format!("add `{key}`, or set `tools.fun_name_is_key`");
+                self.add(key, &["tools.format"], cause, &next);
+            }
+        }
+        if !tools.name_field.is_empty() && tools.name_field == tools.args_field {
+            let cause = "`tools.args_field` is the same JSON key as `tools.name_field`".to_owned();
+            self.add("tools.args_field", &[], cause, "write the key of the arguments");
+        }
+    }
+
+    /// Something must announce a call whose name stands in a tag.
+    fn opener(&mut self, tools: &Tools) {
+        let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
+        if !openers.iter().any(|marker| has_core(marker)) {
+            let format = value_of(&tools.format);
+            let cause = format!("no marker opens a call: `tools.format` {format} needs one");
+            let next = "write `tools.per_call_start`, `tools.section_start` or `tools.function.name_prefix`";
+            self.add("tools.per_call_start", &["tools.function.name_prefix", "tools.format"], cause, next);
+        }
+    }
+
+    /// Something must end a name that stands in a tag; white space may.
+    fn name_ends(&mut self, tools: &Tools) {
+        let id_follows = tools.call_id.position == CallIdPosition::BetweenFuncAndArgs;
+        let in_name = tools.call_id.position == CallIdPosition::InName;
+        let delimiters = [&tools.function.name_suffix, &tools.arguments.start, &tools.arguments.name_prefix];
+        let delimited = delimiters.iter().any(|marker| !marker.is_empty())
+            || (id_follows && !tools.call_id.prefix.is_empty())
+            || (in_name && !tools.call_id.suffix.is_empty());
+        if !delimited {
+            let cause = "nothing ends the function's name".to_owned();
+            let next = "write `tools.function.name_suffix` or `tools.arguments.start`";
+            self.add("tools.function.name_suffix", &["tools.function", "tools.format"], cause, next);
+        }
+    }
+
+    fn tagged_arguments(&mut self, tools: &Tools) {
+        let arguments = &tools.arguments;
+        if !has_core(&arguments.name_prefix) && !has_core(&arguments.name_suffix) {
+            let cause = "nothing marks an argument's name: `tools.format` `tag_with_tagged` needs a marker";
+            let next = "write `tools.arguments.name_prefix` or `tools.arguments.name_suffix`";
+            let near = ["tools.arguments", "tools.format"];
+            self.add("tools.arguments.name_prefix", &near, cause.to_owned(), next);
+        }
+        let why = "something must end an argument's value";
+        self.need_core("tools.arguments.value_suffix", &arguments.value_suffix, "tools.format", why);
+    }
+
+    fn call_id(&mut self, tools: &Tools) {
+        let id = &tools.call_id;
+        let near = "tools.call_id.position";
+        match id.position {
+            CallIdPosition::None => {
+                for (key, marker) in [("tools.call_id.prefix", &id.prefix), ("tools.call_id.suffix", &id.suffix)] {
+                    self.idle(key, !marker.is_empty(), near, "`none`");
+                }
+            }
+            CallIdPosition::InName => {
+                if id.suffix.is_empty() {
+                    let cause = "`tools.call_id.suffix` is missing: nothing parts the name from the index";
+                    let next = "write what stands between the name and the index";
+                    self.add("tools.call_id.suffix", &[near], cause.to_owned(), next);
+                }
+            }
+            CallIdPosition::PreFuncName | CallIdPosition::BetweenFuncAndArgs | CallIdPosition::PostArgs => {
+                if id.prefix.is_empty() && id.suffix.is_empty() {
+                    let cause = "nothing marks the call's id: `tools.call_id` has neither prefix nor suffix";
+                    let next = "write `tools.call_id.prefix` or `tools.call_id.suffix`";
+                    self.add("tools.call_id.prefix", &[near], cause.to_owned(), next);
+                }
+            }
+        }
+    }
+}

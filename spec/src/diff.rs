@@ -1,0 +1,184 @@
+//! Semantic diff: what changed between two specs, key by key in the order of the model, and whether a parser
+//! built from the old one still reads what a model writes under the new one. The judgements are in `rules`.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::blank::{self, Shape};
+use crate::model::FormatSpec;
+use crate::rules;
+use crate::tree::{Node, Value};
+use crate::write;
+
+/// What a change means for a parser that was built from the old spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Nothing: the change is about what goes into the template, or about the analysis.
+    Informational,
+    /// It still reads every turn, but for white space beside a marker.
+    Compatible,
+    /// It reads some turn wrongly.
+    Breaking,
+}
+
+/// A key that differs between two specs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// The key, dotted from the top of the spec. Generation prompts are named by their switch:
+    /// `generation_prompt[thinking=false].text`.
+    pub key: String,
+    /// The old value as TOML; absent where the key was.
+    pub old: Option<String>,
+    /// The new value as TOML; absent where the key is.
+    pub new: Option<String>,
+    /// What it means for a parser built from the old spec.
+    pub effect: Effect,
+    /// Why.
+    pub why: String,
+}
+
+/// What changed from `old` to `new`, in the order of the model.
+///
+/// ```
+/// use unjinja_spec::{diff, worst, Effect, FormatSpec};
+///
+/// let mut old = FormatSpec::from_toml(&format!(
+///     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
+///      [tools]\nformat = 'json_native'\nper_call_start = '<call>'\nname_field = 'name'\nargs_field = 'arguments'\n",
+///     "0".repeat(64),
+/// ), "sample.toml")?;
+/// let mut new = old.clone();
+/// new.tools.per_call_start = "<call>\n".to_owned();
+/// assert_eq!(worst(&diff(&old, &new)), Some(Effect::Compatible));
+/// new.tools.per_call_start = "[CALL]".to_owned();
+/// assert_eq!(worst(&diff(&old, &new)), Some(Effect::Breaking));
+/// # Ok::<(), unjinja_spec::SpecError>(())
+/// ```
+#[must_use]
+pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
+    let old_keys = flatten(old);
+    let new_keys = flatten(new);
+    let shape = blank::shape_of::<FormatSpec>();
+    let mut keys: Vec<&String> = old_keys.iter().map(|(key, _)| key).collect();
+    for (key, _) in &new_keys {
+        if !old_keys.iter().any(|(known, _)| known == key) {
+            keys.push(key);
+        }
+    }
+    let labels: Vec<&str> = keys.iter().filter_map(|key| label(key)).collect();
+    keys.sort_by_cached_key(|key| rank(key, &shape, &labels));
+    let get = |keys: &[(String, Node)], key: &str| {
+        let found = keys.iter().find(|(name, _)| name == key);
+        found.map(|(_, node)| node.clone())
+    };
+    let changes = keys.into_iter().filter_map(|key| {
+        let (before, after) = (get(&old_keys, key), get(&new_keys, key));
+        if before == after {
+            return None;
+        }
+        let (effect, why) = rules::judge(&rules::Case {
+            key,
+            old: before.as_ref().map(|node| &node.value),
+            new: after.as_ref().map(|node| &node.value),
+            old_spec: old,
+            new_spec: new,
+        });
+        Some(Change {
+            key: key.clone(),
+            old: before.as_ref().map(write::inline),
+            new: after.as_ref().map(write::inline),
+            effect,
+            why,
+        })
+    });
+    changes.collect()
+}
+
+/// The gravest effect of some changes; `None` if nothing changed.
+#[must_use]
+pub fn worst(changes: &[Change]) -> Option<Effect> {
+    changes.iter().map(|change| change.effect).max()
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Effect::Informational => "informational",
+            Effect::Compatible => "compatible",
+            Effect::Breaking => "breaking",
+        })
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let old = self.old.as_deref().unwrap_or("(absent)");
+        let new = self.new.as_deref().unwrap_or("(absent)");
+        writeln!(f, "{}: {}", self.effect, self.key)?;
+        writeln!(f, "  - {old}")?;
+        writeln!(f, "  + {new}")?;
+        write!(f, "  {}", self.why)
+    }
+}
+
+/// The keys of a spec with their values. Tables are entered; arrays are values, but for generation prompts,
+/// which are told apart by their switch and not by their place.
+fn flatten(spec: &FormatSpec) -> Vec<(String, Node)> {
+    let mut keys = Vec::new();
+    enter(&Node::from_serialize(spec), "", &mut keys);
+    keys
+}
+
+fn enter(node: &Node, path: &str, keys: &mut Vec<(String, Node)>) {
+    for (name, inner) in node.entries() {
+        let path = crate::text::join(path, name);
+        match &inner.value {
+            Value::Array(prompts) if path == "generation_prompt" => enter_prompts(prompts, &path, keys),
+            Value::Table(_) => enter(inner, &path, keys),
+            _ => keys.push((path, inner.clone())),
+        }
+    }
+}
+
+fn enter_prompts(prompts: &[Node], path: &str, keys: &mut Vec<(String, Node)>) {
+    let mut seen: Vec<String> = Vec::new();
+    for prompt in prompts {
+        let switch = prompt.get("thinking").map_or("unset".to_owned(), write::inline);
+        let mut label = format!("{path}[thinking={switch}]");
+        let same = seen.iter().filter(|known| **known == label).count();
+        seen.push(label.clone());
+        if same > 0 {
+            label = format!("{path}[thinking={switch}, {}]", same + 1);
+        }
+        let fields = prompt.entries().iter().filter(|(name, _)| name != "thinking");
+        keys.extend(fields.map(|(name, node)| (format!("{label}.{name}"), node.clone())));
+    }
+}
+
+/// The part of a key that names an item of an array, with what stands before it.
+fn label(key: &str) -> Option<&str> {
+    key.find(']').map(|end| &key[..=end])
+}
+
+/// The position of each part of a key in its table: keys of a table before its tables, as in the file, and
+/// items of an array in the order in which the specs list them.
+fn rank(key: &str, shape: &Shape, labels: &[&str]) -> Vec<(bool, usize, usize)> {
+    let mut path = String::new();
+    let mut ranks = Vec::new();
+    let item = label(key).and_then(|mine| labels.iter().position(|label| *label == mine));
+    for part in key.split('.') {
+        let (name, index) = part.split_once('[').unwrap_or((part, ""));
+        let table = shape.iter().find(|(table, _)| *table == path);
+        let place = table.and_then(|(_, fields)| fields.iter().position(|field| *field == name));
+        path = crate::text::join(&path, name);
+        if !index.is_empty() {
+            path.push_str("[]");
+        }
+        let is_table = shape.iter().any(|(table, _)| *table == path);
+        ranks.push((is_table, place.unwrap_or(usize::MAX), item.unwrap_or_default()));
+    }
+    ranks
+}

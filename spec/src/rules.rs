@@ -1,0 +1,330 @@
+//! What a change of each key means for a parser built from the old spec. A key without a rule is judged
+//! breaking: nothing is called harmless that nobody has thought about. In doubt the graver verdict stands.
+
+use crate::diff::Effect::{self, Breaking, Compatible, Informational};
+use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
+use crate::tree::Value;
+
+/// A change to judge.
+pub(crate) struct Case<'a> {
+    /// The key.
+    pub(crate) key: &'a str,
+    /// Its old value.
+    pub(crate) old: Option<&'a Value>,
+    /// Its new value.
+    pub(crate) new: Option<&'a Value>,
+    /// The specs around it.
+    pub(crate) old_spec: &'a FormatSpec,
+    /// The specs around it.
+    pub(crate) new_spec: &'a FormatSpec,
+}
+
+type Verdict = (Effect, String);
+
+fn verdict(effect: Effect, why: &str) -> Verdict {
+    (effect, why.to_owned())
+}
+
+/// The effect of a change, and why.
+pub(crate) fn judge(case: &Case<'_>) -> Verdict {
+    match by_key(case) {
+        (Breaking, _) if case.old_spec.unsupported.is_some() => {
+            verdict(Compatible, "the old spec makes no parser, so none can break")
+        }
+        verdict => verdict,
+    }
+}
+
+fn by_key(case: &Case<'_>) -> Verdict {
+    let (table, name) = case.key.rsplit_once('.').unwrap_or(("", case.key));
+    match (table, name) {
+        ("", "spec_version") => verdict(Breaking, "another version of the spec language"),
+        ("", "unsupported") => unsupported(case),
+        ("template", "name") => {
+            verdict(Informational, "not part of the format; code that names the generated module has to follow")
+        }
+        ("template", "sha256") => {
+            verdict(Informational, "another template text: a lookup by the text finds the new spec only")
+        }
+        ("template", _) => verdict(Informational, "where the template comes from is not part of the format"),
+        ("capabilities", _) => capability(case, name),
+        ("turn", "end") => turn_end(case),
+        ("turn", _) => verdict(Informational, "it stands before the model's output, where no parser looks"),
+        ("reasoning", _) => reasoning(case, name),
+        ("content", _) => content(case, name),
+        ("tools" | "tools.function" | "tools.arguments" | "tools.call_id", _) => tools(case, name),
+        ("tokens", "preserved") => preserved(case),
+        ("evidence" | "evidence.round_trips", _) => evidence(case, name),
+        _ if table.starts_with("generation_prompt[") => generation_prompt(case, table, name),
+        _ => no_rule(case),
+    }
+}
+
+fn no_rule(case: &Case<'_>) -> Verdict {
+    match (text(case.old), text(case.new)) {
+        (Some(old), Some(new)) if !old.is_empty() && !new.is_empty() => marker(old, new, Blank::Layout),
+        _ => verdict(Breaking, "no rule says that an old parser copes with this change"),
+    }
+}
+
+/// The string in a value; an absent key is an empty marker.
+fn text(value: Option<&Value>) -> Option<&str> {
+    match value {
+        None => Some(""),
+        Some(Value::String(text)) => Some(text),
+        Some(_) => None,
+    }
+}
+
+fn is_true(value: Option<&Value>) -> bool {
+    value == Some(&Value::Boolean(true))
+}
+
+/// What a marker of nothing but white space is at its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blank {
+    /// Layout, which a parser accepts more or less of.
+    Layout,
+    /// All there is to tell where something ends.
+    Delimiter,
+}
+
+/// A change of a marker. Parsers demand its core and accept more or less of the white space around it.
+fn marker(old: &str, new: &str, blank: Blank) -> Verdict {
+    let (old_core, new_core) = (old.trim(), new.trim());
+    if old_core != new_core {
+        return if old_core.is_empty() {
+            verdict(Breaking, "an old parser does not know the new marker and takes it for text")
+        } else if new_core.is_empty() {
+            verdict(Breaking, "an old parser waits for a marker that no longer comes")
+        } else {
+            verdict(
+                Breaking,
+                "the marker itself changed: an old parser waits for the old one and takes the new one for text",
+            )
+        };
+    }
+    if old_core.is_empty() && blank == Blank::Delimiter {
+        return verdict(Breaking, "here white space alone is the delimiter, and it changed");
+    }
+    verdict(
+        Compatible,
+        "only white space around the marker changed: parsers demand its core alone; \
+         at most that white space shows up in the text beside it, a grammar writes the old layout",
+    )
+}
+
+fn unsupported(case: &Case<'_>) -> Verdict {
+    match (case.old, case.new) {
+        (None, _) => verdict(Breaking, "the format can no longer be said, so an old parser reads something else"),
+        (_, None) => verdict(Compatible, "there was no parser before that could break"),
+        _ => verdict(Informational, "only the reason changed; neither spec makes a parser"),
+    }
+}
+
+fn capability(case: &Case<'_>, name: &str) -> Verdict {
+    let gained = is_true(case.new);
+    match name {
+        "parallel_tool_calls" if gained => verdict(
+            Breaking,
+            "turns may now hold more than one call; a parser built for one need not look for the next",
+        ),
+        "parallel_tool_calls" => verdict(Compatible, "a parser for several calls reads one"),
+        "requires_nonnull_content" => verdict(
+            Informational,
+            "whether content may be null concerns who renders with the template, not what the model writes",
+        ),
+        "tool_calls" | "reasoning" => verdict(
+            Informational,
+            "a summary: what it means for a parser is said by the changes of the markers themselves",
+        ),
+        _ if gained => {
+            verdict(Informational, "the template takes more than before; what the model writes is not concerned")
+        }
+        _ => verdict(
+            Informational,
+            "the template takes less than before: who renders with it must follow, what the model writes is not concerned",
+        ),
+    }
+}
+
+fn turn_end(case: &Case<'_>) -> Verdict {
+    match (text(case.old), text(case.new)) {
+        (Some(_), Some(new)) if new.trim().is_empty() => {
+            verdict(Compatible, "an old parser removes an end of turn that no longer comes")
+        }
+        (Some(old), Some(new)) if old.trim() != new.trim() => {
+            verdict(Breaking, "an old parser leaves the new end of turn in the content")
+        }
+        _ => verdict(Compatible, "only white space around the end of turn changed"),
+    }
+}
+
+/// The channel in which a parser begins for a value of the thinking switch.
+fn starts_in(spec: &FormatSpec, thinking: Option<bool>) -> Channel {
+    let prompts = &spec.generation_prompt;
+    let exact = prompts.iter().find(|prompt| prompt.thinking == thinking);
+    let unset = prompts.iter().find(|prompt| prompt.thinking.is_none());
+    exact.or(unset).or(prompts.first()).map_or(Channel::Content, |prompt| prompt.starts_in)
+}
+
+fn generation_prompt(case: &Case<'_>, table: &str, name: &str) -> Verdict {
+    let thinking = if table.contains("thinking=true") {
+        Some(true)
+    } else if table.contains("thinking=false") {
+        Some(false)
+    } else {
+        None
+    };
+    let same_start = starts_in(case.old_spec, thinking) == starts_in(case.new_spec, thinking);
+    match (name, case.old.is_some(), case.new.is_some()) {
+        ("text" | "starts_in", _, _) if !same_start => {
+            verdict(Breaking, "the model's output begins in another channel than an old parser does")
+        }
+        ("text" | "starts_in", false, true) => {
+            verdict(Compatible, "a new prompt, after which the output begins where an old parser begins anyway")
+        }
+        ("text" | "starts_in", true, false) => {
+            verdict(Compatible, "the prompt is gone; where the output begins for this switch stays the same")
+        }
+        ("text", _, _) => verdict(
+            Compatible,
+            "the output begins in the same channel; only who tells the parser the end of the prompt meets the new text",
+        ),
+        ("starts_in", _, _) => {
+            verdict(Breaking, "the model's output begins in another channel than an old parser does")
+        }
+        _ => no_rule(case),
+    }
+}
+
+fn reasoning(case: &Case<'_>, name: &str) -> Verdict {
+    let (old, new) = (&case.old_spec.reasoning, &case.new_spec.reasoning);
+    match name {
+        "field" => {
+            return verdict(Informational, "the field of the message that the template reads is not in the output");
+        }
+        "switch" => {
+            return verdict(Informational, "the variable that switches thinking is not in the output");
+        }
+        _ => {}
+    }
+    if new.mode == ReasoningMode::None {
+        return if old.start.is_empty() {
+            verdict(Breaking, "there is no reasoning any more, but an old parser may take text without markers for it")
+        } else {
+            verdict(Compatible, "there is no reasoning any more: an old parser looks for markers that never come")
+        };
+    }
+    match (name, text(case.old), text(case.new)) {
+        ("mode", _, _) if old.mode == ReasoningMode::None => {
+            verdict(Breaking, "an old parser hands out the new reasoning as content")
+        }
+        ("mode", _, _) => verdict(Compatible, "the same markers; only which history shows them differs"),
+        ("start", Some(old), Some(new)) if old.trim().is_empty() != new.trim().is_empty() => {
+            verdict(Breaking, "reasoning is marked at both ends in one spec and only at its end in the other")
+        }
+        ("start" | "end", Some(old), Some(new)) => marker(old, new, Blank::Layout),
+        ("ended_by_call", _, _) if is_true(case.new) => {
+            verdict(Breaking, "an old parser keeps a call in unclosed reasoning as reasoning")
+        }
+        ("ended_by_call", _, _) => {
+            verdict(Breaking, "an old parser takes a call that is quoted in reasoning for a call")
+        }
+        _ => no_rule(case),
+    }
+}
+
+fn content(case: &Case<'_>, name: &str) -> Verdict {
+    let new = &case.new_spec.content;
+    if new.mode == ContentMode::Plain {
+        return verdict(Compatible, "answers stand bare now: text without the wrapper is content to an old parser too");
+    }
+    match (name, text(case.old), text(case.new)) {
+        ("mode", _, _)
+            if new.mode == ContentMode::WrappedWithReasoning && case.old_spec.content.mode != ContentMode::Plain =>
+        {
+            verdict(Compatible, "fewer turns are wrapped: text without the wrapper is content to an old parser too")
+        }
+        ("mode", _, _) => verdict(Breaking, "an old parser leaves the wrapper of some answers in the content"),
+        ("start" | "end", Some(old), Some(new)) => marker(old, new, Blank::Layout),
+        _ => no_rule(case),
+    }
+}
+
+fn tools(case: &Case<'_>, name: &str) -> Verdict {
+    let (old_format, new_format) = (case.old_spec.tools.format, case.new_spec.tools.format);
+    if old_format == ToolFormat::None {
+        // Tempting to call compatible, as all old turns still read the same. But the question is about the
+        // turns that come: the model now writes calls, and the old parser hands them out as content.
+        return verdict(Breaking, "the model now writes calls, and an old parser shows them to the user as content");
+    }
+    if new_format == ToolFormat::None {
+        return verdict(Compatible, "no calls come any more: an old parser looks for markers that never come");
+    }
+    if case.key == "tools.format" {
+        return verdict(Breaking, "calls are written in another way");
+    }
+    match (case.key, name) {
+        ("tools.parameter_order", _) => verdict(
+            Compatible,
+            "parsers read the keys in any order; a grammar built from the old spec writes the old one",
+        ),
+        ("tools.id_field" | "tools.gen_id_field", _) if case.new.is_none() => {
+            verdict(Compatible, "calls come without an id now, which an old parser accepts")
+        }
+        ("tools.id_field" | "tools.gen_id_field", _) => {
+            verdict(Breaking, "an old parser looks for a call's id under another key")
+        }
+        ("tools.function_field" | "tools.name_field" | "tools.args_field", _) => {
+            verdict(Breaking, "an old parser looks for name or arguments under another key")
+        }
+        ("tools.fun_name_is_key" | "tools.tools_array_wrapped", _) => {
+            verdict(Breaking, "the JSON of a call has another shape")
+        }
+        ("tools.uses_python_dicts", _) => verdict(Breaking, "values are written in another notation"),
+        ("tools.call_id.position", _) => verdict(Breaking, "a call's id stands somewhere else"),
+        _ => match (text(case.old), text(case.new)) {
+            (Some(old), Some(new)) => marker(old, new, blank_at(name)),
+            _ => no_rule(case),
+        },
+    }
+}
+
+/// What white space alone means in a tool marker.
+fn blank_at(name: &str) -> Blank {
+    match name {
+        "name_suffix" | "value_suffix" | "suffix" => Blank::Delimiter,
+        _ => Blank::Layout,
+    }
+}
+
+fn strings(value: Option<&Value>) -> Vec<&str> {
+    match value {
+        Some(Value::Array(items)) => items.iter().filter_map(|item| text(Some(&item.value))).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn preserved(case: &Case<'_>) -> Verdict {
+    let (old, new) = (strings(case.old), strings(case.new));
+    let added: Vec<String> =
+        new.iter().filter(|token| !old.contains(token)).map(|token| crate::text::quote(token)).collect();
+    if added.is_empty() {
+        return verdict(Compatible, "every token that must be kept was on the old list");
+    }
+    let why = format!("an engine that was told the old list drops {}, which the parser needs to see", added.join(", "));
+    (Breaking, why)
+}
+
+fn evidence(case: &Case<'_>, name: &str) -> Verdict {
+    let rate = |spec: &FormatSpec| {
+        let trips = spec.evidence.round_trips;
+        (u64::from(trips.held), u64::from(trips.tried))
+    };
+    let ((old_held, old_tried), (new_held, new_tried)) = (rate(case.old_spec), rate(case.new_spec));
+    if name == "held" && new_held * old_tried < old_held * new_tried {
+        return verdict(Informational, "fewer round trips held than before: run `unjinja verify` to see which");
+    }
+    verdict(Informational, "what the analysis rests on is not part of the format")
+}

@@ -1,0 +1,52 @@
+//! Overlays over `base.toml`: what each sets, which keys are idle, and the result as a diff; or its refusal.
+
+#[path = "support/cases.rs"]
+mod cases;
+
+use unjinja_spec::{FormatSpec, Overlay, diff};
+
+#[test]
+fn overlays_apply_or_say_why_not() -> Result<(), Box<dyn std::error::Error>> {
+    let base = FormatSpec::from_toml(include_str!("base.toml"), "base.toml")?;
+    cases::run("overlays", |text, name| {
+        let overlay = match Overlay::from_toml(text, name) {
+            Ok(overlay) => overlay,
+            Err(error) => return format!("refused\n{error}"),
+        };
+        let mut out = String::new();
+        let idle = overlay.idle(&base);
+        for key in overlay.keys() {
+            let mark = if idle.contains(key) { "idle" } else { "sets" };
+            out.push_str(&format!("{mark} {} (line {}): {}\n", key.key, key.line, key.why));
+        }
+        match overlay.apply(&base) {
+            Ok(spec) => {
+                for change in diff(&base, &spec) {
+                    out.push_str(&format!("{change}\n"));
+                }
+            }
+            Err(error) => out.push_str(&format!("does not apply\n{error}")),
+        }
+        out
+    })
+}
+
+#[test]
+fn an_empty_overlay_changes_nothing() -> Result<(), Box<dyn std::error::Error>> {
+    let base = FormatSpec::from_toml(include_str!("base.toml"), "base.toml")?;
+    let overlay = Overlay::from_toml("# nothing\n", "empty.toml")?;
+    assert_eq!(overlay.apply(&base)?, base);
+    assert_eq!(overlay.keys().count(), 0);
+    Ok(())
+}
+
+#[test]
+fn an_overlay_can_take_a_verdict_back() -> Result<(), Box<dyn std::error::Error>> {
+    let mut spec = FormatSpec::from_toml(include_str!("base.toml"), "base.toml")?;
+    let supported = spec.clone();
+    spec.unsupported = Some("the analysis could not tell".to_owned());
+    let overlay = Overlay::from_toml("unsupported = '' # the model card tells", "back.toml")?;
+    assert_eq!(overlay.apply(&spec)?, supported);
+    assert!(overlay.idle(&spec).is_empty());
+    Ok(())
+}
