@@ -65,7 +65,7 @@ struct Turns {
 
 /// Finds how calls are written.
 pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame) -> Result<(Tools, bool), Trouble> {
-    let body = |calls: &[Call]| lab.turn(s, &Turn::calls(calls), style).ok().map(|turn| strip(&turn, frame));
+    let body = |calls: &[Call]| lab.turn(s, &Turn::calls(calls), style).ok().map(|turn| strip(s, &turn, frame));
     let Some(single) = body(&[one(s)]) else { return Err(Trouble::NoCalls) };
     let pair = body(&two(s)).filter(|turn| two(s).iter().all(|call| shows(turn, call)));
     let parallel = pair.is_some();
@@ -85,7 +85,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame) ->
 }
 
 /// The body of a turn of calls.
-fn strip(turn: &str, frame: &Frame) -> String {
+fn strip(s: &Sentinels, turn: &str, frame: &Frame) -> String {
     let body = turn.strip_prefix(frame.assistant_start.as_str()).unwrap_or_else(|| {
         // A turn without an answer may lack the white space at the end of the start.
         turn.strip_prefix(frame.assistant_start.trim_end()).unwrap_or(turn)
@@ -103,9 +103,12 @@ fn strip(turn: &str, frame: &Frame) -> String {
     if core.is_empty() {
         return body.strip_suffix(end).unwrap_or(body).to_owned();
     }
-    match body.rfind(core) {
+    // The end of the turn is the first one after all that the message says.
+    let said = s.functions.iter().chain(&s.arguments).chain(&s.values).chain(&s.ids);
+    let said = said.filter_map(|word| body.rfind(word).map(|at| at + word.len())).max().unwrap_or(0);
+    match text::after(body, said, core) {
         Some(at) => {
-            let before = &body[..at];
+            let before = &body[..at.start];
             let layout = &end[..end.find(core).unwrap_or(0)];
             before.strip_suffix(layout).unwrap_or(before).to_owned()
         }
@@ -143,6 +146,11 @@ struct Around {
     per_call_end: String,
     section_end: String,
     separator: String,
+}
+
+/// What stands after the last call: some templates close the calls of a turn only where there are several.
+fn longer_close<'a>(one: &'a str, pair: &'a str) -> &'a str {
+    if pair.starts_with(one) { pair } else { one }
 }
 
 /// T1 and T2: `open` stands before the first call, `middle` between two, `close` after the last.
@@ -264,7 +272,7 @@ fn native(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble> {
     let Some(mut tools) = shape_of(s, object, &calls[0]) else { return Ok(None) };
     tools.uses_python_dicts = first.python;
     tools.tools_array_wrapped = array;
-    let (open, close) = (&turns.one[..span.start], &turns.one[span.end..]);
+    let (open, mut close) = (&turns.one[..span.start], &turns.one[span.end..]);
     let mut middle = None;
     if let Some(pair) = &turns.two {
         let Some(one) = object_with(pair, 0, &['{', '['], &needles) else {
@@ -286,6 +294,7 @@ fn native(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble> {
                 tools.gen_id_field = counted_id(a, b, &tools);
             }
             middle = Some(pair[one.range.end..two.range.start].to_owned());
+            close = longer_close(close, &pair[two.range.end..]);
         }
     }
     let around = if array {
@@ -343,7 +352,7 @@ fn tag_with_json(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble>
     let mut tools = Tools { format: ToolFormat::TagWithJson, uses_python_dicts: first.python, ..Tools::default() };
     let open = &text[..first.name.start];
     let inner = &text[first.name.end..first.arguments.start];
-    let close = &text[first.arguments.end..];
+    let mut close = &text[first.arguments.end..];
     let mut middle = None;
     let mut second_inner = None;
     if let Some(pair) = &turns.two {
@@ -353,6 +362,7 @@ fn tag_with_json(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble>
             return unsupported("T2", "two calls are written otherwise than one");
         };
         middle = Some(pair[one.arguments.end..two.name.start].to_owned());
+        close = longer_close(close, &pair[two.arguments.end..]);
         second_inner = Some(pair[two.name.end..two.arguments.start].to_owned());
     }
     let id = calls[0].id.as_str();
@@ -494,7 +504,7 @@ fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str) {
 fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Turns) -> Result<Tools, Trouble> {
     let render = |arguments: &[(&str, Value)]| {
         let call = Call::new(s.functions[0], s.ids[0], arguments);
-        lab.turn(s, &Turn::calls(&[call]), style).ok().map(|turn| strip(&turn, frame))
+        lab.turn(s, &Turn::calls(&[call]), style).ok().map(|turn| strip(s, &turn, frame))
     };
     let [k1, k2] = s.arguments;
     let [v1, v2] = s.values;

@@ -81,6 +81,16 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
             }
         }
     }
+    // A turn without reasoning that closes what nothing opened: the marker that opens it is at the end of the start.
+    if reasoning.mode != ReasoningMode::None && reasoning.start.trim().is_empty() {
+        let closed = before.get(start.len()..).is_some_and(|lead| lead.trim_start().starts_with(reasoning.end.trim()));
+        let last = text::tags(&start).last().map(|tag| (*tag).to_owned());
+        if let Some(tag) = last.filter(|tag| closed && is_counterpart(tag, reasoning.end.trim())) {
+            let cut = start.rfind(&tag).unwrap_or(start.len());
+            reasoning.start = format!("{}{}", &start[cut..], reasoning.start);
+            start.truncate(cut);
+        }
+    }
     if reasoning.mode == ReasoningMode::None {
         if let Some(hidden) = hidden_reasoning(lab, s, &mut start, &raw_prompts) {
             reasoning = hidden;
@@ -91,6 +101,18 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
 
     // What stands before the answer where there is no reasoning: nothing, an empty block of it, or a wrapper.
     let lead = before.get(start.len()..).unwrap_or("");
+    // A wrapper stands around the answers of the past too.
+    let lead = match &past_at {
+        Some((past, at)) => {
+            let past_lead = past[..at.start].strip_prefix(start).unwrap_or("");
+            if strip_empty_reasoning(lead, &reasoning, &mut Vec::new()).len() < lead.len() {
+                lead
+            } else {
+                &lead[lead.len() - text::common_suffix(lead, past_lead)..]
+            }
+        }
+        None => lead,
+    };
     let lead = strip_empty_reasoning(lead, &reasoning, &mut frame.empty_reasoning);
     if let Some(shown) = &shown {
         split_content(&mut frame, &mut reasoning, shown, lead, after);
@@ -98,12 +120,14 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
         frame.content.mode = ContentMode::AlwaysWrapped;
         frame.content.start = lead.to_owned();
     }
-    (frame.content.end, frame.end) = split_end(lab, s, after, &frame.content, calls, &call);
+    (frame.content.end, frame.end) = split_end(lab, s, after, &frame, calls, &call);
 
+    frame.user_start = user_start(lab, s, past.as_deref().unwrap_or(""), &format!("{}{}", frame.content.end, frame.end));
     frame.prompts = prompts(&raw_prompts, start, &reasoning);
     reasoning.switch = switch_of(&raw_prompts);
+    // Where the absence of reasoning is written otherwise than by an empty block.
+    reasoning.empty = frame.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim())).cloned().unwrap_or_default();
     frame.reasoning = reasoning;
-    frame.user_start = user_start(lab, s, past.as_deref().unwrap_or(""), &frame.end);
     Ok(frame)
 }
 
@@ -233,7 +257,7 @@ fn split_end(
     lab: &Lab<'_>,
     s: &Sentinels,
     after: &str,
-    content: &Content,
+    frame: &Frame,
     calls: Option<Style>,
     call: &Call,
 ) -> (String, String) {
@@ -244,6 +268,12 @@ fn split_end(
         Some(past) => after[..text::common_prefix(after, past)].to_owned(),
         None => after.to_owned(),
     };
+    // A template that always writes a generation prompt begins the next turn here.
+    let next = frame.assistant_start.trim();
+    if let Some(at) = after.find(next).filter(|_| !next.is_empty()) {
+        end.truncate(at);
+    }
+    let content = &frame.content;
     let mut wrapper = String::new();
     if content.mode != ContentMode::Plain {
         let tail = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
@@ -268,11 +298,12 @@ fn common_end(end: &str, tail: &str) -> usize {
         .map_or(0, |at| end.len() - at)
 }
 
+/// What stands before a user message, wherever it stands in a conversation.
 fn user_start(lab: &Lab<'_>, s: &Sentinels, past: &str, end: &str) -> String {
-    if let Some(at) = past.find(s.content) {
+    if let Some(at) = past.rfind(s.content) {
         let rest = &past[at + s.content.len()..];
-        if let Some(start) = rest.find(end) {
-            return rest[start + end.len()..].to_owned();
+        if let Some(start) = rest.strip_prefix(end) {
+            return start.to_owned();
         }
     }
     let user = json!({"role": "user", "content": s.user});
@@ -348,7 +379,9 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
         let renders = [lab.turn(s, &turn, PLAIN), lab.past_turn(s, &turn, PLAIN)];
         renders.iter().flatten().any(|text| text.contains(second) && !text.contains(first))
     };
-    let opened: Vec<&str> = prompts.iter().flat_map(|(_, text)| text::tags(text)).collect();
+    let beyond = |text: &'_ str| text.get(start.len()..).unwrap_or("").to_owned();
+    let beyond: Vec<String> = prompts.iter().map(|(_, text)| beyond(text)).collect();
+    let opened: Vec<&str> = beyond.iter().flat_map(|text| text::tags(text)).collect();
     let counterpart = |end: &str| {
         candidates.iter().map(String::as_str).chain(opened.iter().copied()).find(|tag| is_counterpart(tag, end))
     };

@@ -189,7 +189,14 @@ impl<'t> Lab<'t> {
     fn turn_start(&self, s: &Sentinels, whole: &str, user: &Value, tools: &Value, extra: &[(&str, Value)]) -> usize {
         let least = whole.rfind(s.user).map_or(0, |at| at + s.user.len());
         let common = match self.render(std::slice::from_ref(user), tools, false, extra) {
-            Ok(before) => text::common_prefix(&before, whole),
+            Ok(before) if whole.starts_with(&before) => before.len(),
+            // A template that always writes a generation prompt: what it has in common with an answer is the start.
+            Ok(before) => {
+                let answer = Turn::content(s.content).message(Style { object_arguments: true, empty: Empty::Text });
+                let answer = self.render(&[user.clone(), answer], tools, false, extra).unwrap_or_default();
+                let common = text::common_prefix(&before, whole);
+                if answer.is_empty() { common } else { common.min(text::common_prefix(&before, &answer)) }
+            }
             Err(_) => least,
         };
         common.max(least)
@@ -229,9 +236,11 @@ fn context(messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[
     context.insert("bos_token".into(), "".into());
     context.insert("eos_token".into(), "".into());
     context.insert("datetime".into(), "2026-01-15".into());
-    if let Value::Array(list) = tools {
-        let functions: Vec<&Value> = list.iter().filter_map(|tool| tool.get("function")).collect();
-        context.insert("functions".into(), json!(functions).to_string().into());
+    // Some templates take the offered functions as JSON text.
+    let functions: Vec<&Value> =
+        tools.as_array().into_iter().flatten().filter_map(|tool| tool.get("function")).collect();
+    context.insert("functions".into(), json!(functions).to_string().into());
+    if tools.is_array() {
         context.insert("tools".into(), tools.clone());
     }
     for (name, value) in extra {
@@ -267,7 +276,7 @@ pub(crate) fn tools_for(s: &Sentinels, calls: &[Call]) -> Value {
     Value::Array(tools)
 }
 
-fn type_of(value: &Value) -> &'static str {
+pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

@@ -79,11 +79,6 @@ pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
     length
 }
 
-/// What a text holds between two offsets that are given in any order of magnitude.
-pub(crate) fn between(text: &str, from: usize, to: usize) -> &str {
-    text.get(from..to).unwrap_or("")
-}
-
 /// Where `needle` stands in `text`, if exactly once.
 pub(crate) fn once(text: &str, needle: &str) -> Option<Range<usize>> {
     let start = text.find(needle)?;

@@ -34,6 +34,19 @@ pub struct Failure {
 }
 
 impl Verification {
+    /// Why the spec cannot be trusted, where more than one conversation in ten was read otherwise than it was written.
+    pub fn verdict(&self) -> Option<String> {
+        let failure = self.failures.first()?;
+        (self.held * 10 < self.tried * 9).then(|| {
+            format!(
+                "{} of {} random conversations are read otherwise than they were written; the first is {:?}",
+                self.tried - self.held,
+                self.tried,
+                failure.rendered
+            )
+        })
+    }
+
     /// The figures that a spec records.
     pub fn round_trips(&self) -> RoundTrips {
         RoundTrips { tried: self.tried, held: self.held }
@@ -61,23 +74,49 @@ pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> 
             result.lost_by_template += 1;
             continue;
         };
-        if !holds(&rendered, &expected) {
+        if !holds(&rendered, &expected) || is_several_turns(&rendered, spec) {
             result.lost_by_template += 1;
             continue;
         }
         result.tried += 1;
         let start = spec.turn.assistant_start.as_str();
-        let body = rendered.strip_prefix(start).unwrap_or(&rendered);
         let tools = if turn.calls.is_empty() { Tools::empty() } else { offered(s, &turn.calls) };
         let options = Options::new().tools(&tools).generation_prompt(start);
-        let parsed = parse(lowered.interpreter(spec), body, &options);
-        if same(&parsed, &expected) {
+        let read = |rendered: &str| {
+            let body = until_end(rendered, spec);
+            let body = body.strip_prefix(start).unwrap_or(body);
+            parse(lowered.interpreter(spec), body, &options)
+        };
+        let parsed = read(&rendered);
+        // The last turn of a conversation may be written as one to be continued; then the past tells the format.
+        let past = || lab.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
+        if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
             result.held += 1;
         } else {
             result.failures.push(Failure { rendered, expected, parsed });
         }
     }
     result
+}
+
+/// A turn without what the template writes after it.
+fn until_end<'r>(rendered: &'r str, spec: &FormatSpec) -> &'r str {
+    let core = spec.turn.end.trim();
+    match rendered.rfind(core) {
+        Some(at) if !core.is_empty() && !rendered.trim_end().ends_with(core) => &rendered[..at + core.len()],
+        _ => rendered,
+    }
+}
+
+/// Whether a template wrote one message as several turns: the turn's end stands inside it.
+fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
+    let core = spec.turn.end.trim();
+    let turn = until_end(rendered, spec).trim_end();
+    !core.is_empty() && turn.strip_suffix(core).unwrap_or(turn).contains(core)
+}
+
+fn message_is_plain(message: &Message) -> bool {
+    message.tool_calls.is_empty() && message.reasoning_content.is_empty()
 }
 
 fn offered(s: &crate::lab::Sentinels, calls: &[Call]) -> Tools {
@@ -155,6 +194,11 @@ impl Random {
         pieces.join(" ").trim().to_owned()
     }
 
+    /// A text with a word of its own, so that its absence shows.
+    fn said(&mut self) -> String {
+        format!("Q{}z {}", self.below(1 << 20), self.text())
+    }
+
     fn value(&mut self, depth: usize) -> Value {
         match self.below(if depth == 0 { 6 } else { 8 }) {
             0..=2 => self.text().into(),
@@ -180,8 +224,10 @@ impl Random {
             let count = if spec.capabilities.parallel_tool_calls { 1 + self.below(3) } else { 1 };
             for number in 0..count {
                 let mut arguments = Map::new();
-                for argument in 0..self.below(4) {
-                    arguments.insert(format!("arg_{argument}"), self.value(2));
+                for number in 0..self.below(4) {
+                    let value = self.value(2);
+                    // One argument has one type in all calls: the schema says which.
+                    arguments.insert(format!("{}_{number}", crate::lab::type_of(&value)), value);
                 }
                 let name = ["get_weather", "run", "edit_file", "search.web"][self.below(4)];
                 let id = format!("call{:05}", number + 10 * self.below(1000));
@@ -196,7 +242,7 @@ impl Random {
             }
         }
         if !calls || self.one_in(3) {
-            turn.content = self.text();
+            turn.content = self.said();
             message.content.clone_from(&turn.content);
         }
         let may_reason = match spec.reasoning.mode {
@@ -204,8 +250,10 @@ impl Random {
             ReasoningMode::TagBased => true,
             ReasoningMode::ToolsOnly => calls,
         };
-        if may_reason && !spec.reasoning.field.is_empty() && self.one_in(2) {
-            message.reasoning_content = self.text();
+        // Where only the end of reasoning is marked, a turn without it cannot be told from one that is all reasoning.
+        let must_reason = spec.reasoning.start.trim().is_empty();
+        if may_reason && !spec.reasoning.field.is_empty() && (must_reason || self.one_in(2)) {
+            message.reasoning_content = self.said();
             turn = turn.with_reasoning(&spec.reasoning.field, &message.reasoning_content);
         }
         (turn, message)

@@ -175,7 +175,11 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
     let mut spec = analyze(&template, naming).map_err(BuildError::new)?;
     if spec.unsupported.is_none() {
         match unjinja_codegen::Lowered::new(&spec) {
-            Ok(_) => spec.evidence.round_trips = verify(&template, &spec, ROUND_TRIPS, 1).round_trips(),
+            Ok(_) => {
+                let verification = verify(&template, &spec, ROUND_TRIPS, 1);
+                spec.evidence.round_trips = verification.round_trips();
+                spec.unsupported = verification.verdict();
+            }
             Err(error) => spec.unsupported = Some(error.problems.join("; ")),
         }
     }

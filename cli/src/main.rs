@@ -12,6 +12,7 @@ mod input;
 mod list;
 mod parse;
 mod render;
+mod verify;
 
 use failure::{Done, Failure};
 
@@ -65,6 +66,9 @@ enum Command {
         after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
     )]
     Codegen(codegen::Arguments),
+    /// Render random conversations through each template and parse them back.
+    #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
+    Verify(verify::Arguments),
     /// List the models whose parsers are compiled in.
     List {
         /// How to print.
@@ -90,6 +94,7 @@ fn main() -> ExitCode {
         Command::Parse(arguments) => parse::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::List { format } => list::run(format == Format::Json),
     };
     match result {

@@ -20,7 +20,7 @@ pub(crate) struct Automaton {
 }
 
 /// One state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     /// Name in upper case, unique within the machine.
     pub name: String,
@@ -271,11 +271,65 @@ pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
         builder.fill(index, key);
     }
     if builder.conflicts.is_empty() {
-        Ok(Automaton { states: builder.states, start, content, reasoning })
+        Ok(Automaton { states: builder.states, start, content, reasoning }.merged())
     } else {
         builder.conflicts.sort_by(|a, b| (a.first, a.second, &a.core).cmp(&(b.first, b.second, &b.core)));
         builder.conflicts.dedup();
         Err(builder.conflicts)
+    }
+}
+
+impl Automaton {
+    /// States that nothing can tell apart become one: calls after the first are read like the first.
+    fn merged(mut self) -> Self {
+        let mut classes = vec![0; self.states.len()];
+        loop {
+            let mut seen: Vec<State> = Vec::new();
+            let mut next = Vec::with_capacity(classes.len());
+            for (index, state) in self.states.iter().enumerate() {
+                let mut state = state.clone();
+                state.name.clear();
+                // The state that a held call falls back to is part of what a state is.
+                let holds = state.arms.iter().any(|arm| arm.step.actions.contains(&Action::Hold));
+                if holds {
+                    state.name = classes[self.fallback(index)].to_string();
+                }
+                for step in state.arms.iter_mut().map(|arm| &mut arm.step).chain(&mut state.otherwise) {
+                    step.next = classes[step.next];
+                }
+                let class = seen.iter().position(|other| *other == state).unwrap_or_else(|| {
+                    seen.push(state);
+                    seen.len() - 1
+                });
+                next.push(class);
+            }
+            if next == classes {
+                break;
+            }
+            classes = next;
+        }
+        let count = classes.iter().max().map_or(0, |most| most + 1);
+        let representatives: Vec<usize> =
+            (0..count).filter_map(|class| classes.iter().position(|other| *other == class)).collect();
+        let mut states: Vec<State> = representatives.iter().map(|&index| self.states[index].clone()).collect();
+        for state in &mut states {
+            for step in state.arms.iter_mut().map(|arm| &mut arm.step).chain(&mut state.otherwise) {
+                step.next = classes[step.next];
+            }
+        }
+        self.start = classes[self.start];
+        self.content = classes[self.content];
+        self.reasoning = self.reasoning.map(|state| classes[state]);
+        self.states = states;
+        self
+    }
+
+    /// The state that goes on with the text of a call that was none.
+    pub(crate) fn fallback(&self, state: usize) -> usize {
+        match self.states[state].hole {
+            Some(Hole::Text { .. }) => state,
+            _ => self.content,
+        }
     }
 }
 
@@ -362,7 +416,7 @@ impl Builder {
                     }
                     _ => {
                         let exits = self.exits(hole);
-                        self.states[index].arms = self.arms(exits, true);
+                        self.states[index].arms = self.arms(exits);
                         if let (Hole::Text { .. }, Some(end)) = (&kind, closure.end) {
                             self.states[index].end = Some([closure.eager, end].concat());
                         }
@@ -372,7 +426,7 @@ impl Builder {
             }
             Key::Node(node) => {
                 let closure = self.graph.closure(node, self.last);
-                self.states[index].arms = self.arms(closure.literals, false);
+                self.states[index].arms = self.arms(closure.literals);
                 if let Some((actions, hole, _)) = closure.holes.into_iter().next() {
                     let next = self.state(Key::Hole(hole));
                     self.states[index].otherwise = Some(Step { actions, next });
@@ -382,15 +436,17 @@ impl Builder {
         }
     }
 
-    fn arms(&mut self, ways: Vec<(Vec<Action>, usize, usize)>, in_hole: bool) -> Vec<Arm> {
+    fn arms(&mut self, mut ways: Vec<(Vec<Action>, usize, usize)>) -> Vec<Arm> {
+        // Where the end of a turn and the opening of a call begin alike, only the very end of the text is the former.
+        ways.sort_by_key(|(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
         let mut arms: Vec<Arm> = Vec::new();
         for (mut actions, literal, to) in ways {
             let (eager, next) = self.target(to);
             actions.extend(eager);
             let literal = self.graph.literals[literal].clone();
-            let confirm = if literal.role == Role::TurnEnd && in_hole {
+            let confirm = if literal.role == Role::TurnEnd {
                 Confirm::End
-            } else if literal.confirm && in_hole {
+            } else if literal.confirm {
                 Confirm::Next(self.cores_after(to))
             } else {
                 Confirm::Nothing
@@ -404,7 +460,8 @@ impl Builder {
                 confirm,
                 step: Step { actions, next },
             };
-            match arms.iter().find(|other| other.core == arm.core) {
+            let ends = |arm: &Arm| arm.confirm == Confirm::End;
+            match arms.iter().find(|other| other.core == arm.core && ends(other) == ends(&arm)) {
                 None => arms.push(arm),
                 Some(other) if other.step == arm.step || other.key == arm.key => {}
                 Some(other) => {

@@ -110,16 +110,6 @@ impl Lowered {
     }
 }
 
-impl Automaton {
-    /// The state that goes on with the text of a call that was none.
-    fn fallback(&self, state: usize) -> usize {
-        match self.states[state].hole {
-            Some(plan::Hole::Text { .. }) => state,
-            _ => self.content,
-        }
-    }
-}
-
 /// Why a spec makes no parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LowerError {
@@ -159,7 +149,30 @@ fn runtime_channel(channel: Channel) -> unjinja_runtime::Channel {
 /// # Errors
 /// Where the tokens are no Rust items.
 pub fn format(tokens: TokenStream) -> Result<String, syn::Error> {
-    Ok(prettyplease::unparse(&syn::parse2(tokens)?))
+    Ok(spaced(&prettyplease::unparse(&syn::parse2(tokens)?)))
+}
+
+/// Puts a blank line between items, as people do.
+fn spaced(source: &str) -> String {
+    let mut out = String::with_capacity(source.len());
+    let mut previous = "";
+    for line in source.lines() {
+        let body = line.trim_start();
+        let depth = line.len() - body.len();
+        let begins = ["/// ", "#[", "pub fn ", "fn ", "impl ", "pub mod ", "pub const ", "const "];
+        let begins = depth <= 4 && begins.iter().any(|start| body.starts_with(start));
+        let attached = previous.is_empty() || previous.ends_with('{') || previous.trim_start().starts_with("///")
+            || previous.trim_start().starts_with("#[");
+        // Short constants stand together.
+        let short = previous.ends_with(';') && body.starts_with("const ");
+        if begins && !attached && !short && (depth == 0 || body.starts_with("fn ")) {
+            out.push('\n');
+        }
+        out.push_str(line);
+        out.push('\n');
+        previous = line;
+    }
+    out
 }
 
 /// The Rust source of one model's module, with a preamble that says what made it.

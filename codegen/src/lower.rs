@@ -24,6 +24,10 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         if reasoning.start.trim().is_empty() {
             lead = sequence(vec![hole, close.optional()]).optional();
         } else {
+            let empty = marker("reasoning.empty", &reasoning.empty, Role::ReasoningEnd);
+            if !is_empty(&empty) {
+                lead = sequence(vec![empty]).optional();
+            }
             parts.push(sequence(vec![
                 marker("reasoning.start", &reasoning.start, Role::ReasoningStart),
                 Expr::Act(Action::OpenReasoning),
@@ -33,8 +37,8 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         }
     }
     if spec.content.mode != ContentMode::Plain {
-        parts.push(marker("content.start", &spec.content.start, Role::ContentFrame));
-        parts.push(marker("content.end", &spec.content.end, Role::ContentFrame));
+        parts.push(sequence(vec![marker("content.start", &spec.content.start, Role::ContentFrame)]));
+        parts.push(sequence(vec![marker("content.end", &spec.content.end, Role::ContentFrame)]));
     }
     parts.push(Expr::Hole(Hole::Text {
         channel: Channel::Content,
@@ -43,8 +47,27 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
     if spec.tools.format != ToolFormat::None {
         parts.push(calls(spec));
     }
-    let end = marker("turn.end", &spec.turn.end, Role::TurnEnd);
-    Plan { turn: sequence(vec![lead, Expr::Choice(parts).repeated(), end.optional()]) }
+    Plan { turn: sequence(vec![lead, Expr::Choice(parts).repeated(), turn_end(&spec.turn.end)]) }
+}
+
+/// The end of a turn: what a template writes there, or its first tag alone, which is what a model stops at.
+fn turn_end(text: &str) -> Expr {
+    let core = text.trim();
+    let first = core.find('>').map_or(core, |at| &core[..at + 1]);
+    let mut ends = Vec::new();
+    for end in [core, first] {
+        let end = literal("turn.end", end, Role::TurnEnd);
+        if !end.core.is_empty() && !ends.contains(&Expr::Literal(end.clone())) {
+            ends.push(Expr::Literal(end));
+        }
+    }
+    let before = &text[..text.len() - text.trim_start().len()];
+    for end in &mut ends {
+        if let Expr::Literal(literal) = end {
+            literal.before = before.to_owned();
+        }
+    }
+    if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() }
 }
 
 /// All calls of a turn.
@@ -237,7 +260,11 @@ fn sequence(items: Vec<Expr>) -> Expr {
                 layout.clear();
                 out.push(Expr::Literal(literal));
             }
-            Expr::Option(inner) if *inner == Expr::empty() => {}
+            Expr::Option(inner) if is_empty(&inner) => {}
+            Expr::Option(inner) => {
+                layout.clear();
+                out.push(Expr::Option(Box::new(sequence(vec![*inner]))));
+            }
             other => {
                 if !matches!(other, Expr::Act(_)) {
                     layout.clear();
@@ -261,7 +288,8 @@ fn marker(key: &'static str, text: &str, role: Role) -> Expr {
         let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
         pieces.push(Expr::Literal(literal(key, piece, role)));
     }
-    sequence(pieces)
+    // Layout alone is kept: what it stands beside is known only to the sequence that it is put into.
+    Expr::Sequence(pieces)
 }
 
 fn literal(key: &'static str, text: &str, role: Role) -> Literal {
@@ -317,6 +345,7 @@ fn is_empty(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(literal) => literal.core.is_empty(),
         Expr::Sequence(items) => items.iter().all(is_empty),
+        Expr::Option(item) => is_empty(item),
         _ => false,
     }
 }

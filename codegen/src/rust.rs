@@ -60,10 +60,15 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
     let assistant_start = &spec.turn.assistant_start;
     let switch = &spec.reasoning.switch;
     let preserved = &spec.tokens.preserved;
+    let has_shapes = states.clone().any(|(_, state)| matches!(state.hole, Some(Hole::Object(_))));
+    let has_markers = states.clone().any(|(_, state)| !state.arms.is_empty());
+    let mut imports = vec!["Channel", "Entry", "Facts", "Flow", "Found", "Io", "Machine", "Message", "Options", "State", "Stream"];
+    imports.extend(has_shapes.then_some("CallShape"));
+    imports.extend(has_markers.then_some("Marker"));
+    imports.sort_unstable();
+    let imports = imports.iter().map(|name| format_ident!("{name}"));
     quote! {
-        use #runtime::{
-            CallShape, Channel, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State, Stream,
-        };
+        use #runtime::{#(#imports),*};
 
         /// The parser; it holds no data.
         #[derive(Clone, Copy, Debug, Default)]

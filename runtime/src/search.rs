@@ -71,7 +71,7 @@ pub(crate) fn matches_at(text: &[u8], at: usize, markers: &[Marker<'_>], last: b
         }
     }
     match best {
-        Some(index) if pending <= markers[index].core.len() => Candidate::Full { index, at },
+        Some(index) if pending < markers[index].core.len() => Candidate::Full { index, at },
         None if pending == 0 => Candidate::None,
         _ => Candidate::Partial { at },
     }

@@ -146,6 +146,9 @@ pub struct Reasoning {
     /// Marker after the reasoning.
     #[serde(default)]
     pub end: String,
+    /// What the template writes where a turn has no reasoning, if that is no empty block of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub empty: String,
     /// The opening marker of a tool call ends reasoning that was not closed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ended_by_call: bool,

@@ -333,7 +333,7 @@ fn parse_float(text: &str) -> Option<f64> {
 
 fn int(value: Value, args: Args) -> Outcome<Value> {
     let [default, base] = args.bind("int", ["default", "base"])?;
-    let truncated = |f: f64| (f.is_finite() && f.abs() < 1e38).then(|| Value::Int(f as i128));
+    let truncated = |f: f64| (f.is_finite() && f.abs() < 1e38).then_some(Value::Int(f as i128));
     let found = match &value {
         Value::Undefined(why) => return Err(Fault::new(&**why)),
         Value::Str(text) => match parse_int(&text.s, count_arg(base, 10)?) {

@@ -63,7 +63,7 @@ impl Lowering<'_> {
         let kind = self.nested(span, |this| {
             Ok(match stmt {
                 S::Template(t) => StmtKind::Scope(this.body(&t.children)?),
-                S::EmitRaw(raw) => StmtKind::Text(Arc::from(raw.raw)),
+                S::EmitRaw(raw) => StmtKind::Text(this.text(raw.raw, span)),
                 S::EmitExpr(e) => StmtKind::Emit(this.expr(&e.expr)?),
                 S::ForLoop(f) => StmtKind::For(Arc::new(For {
                     target: this.target(&f.target)?,
@@ -109,6 +109,19 @@ impl Lowering<'_> {
             })
         })?;
         Ok(Stmt { line: line(span), kind })
+    }
+
+    /// Text between tags. After `{% raw %}` Jinja2 keeps the newline that the parser trims.
+    fn text(&self, text: &str, span: Span) -> Arc<str> {
+        let (start, end) = (span.start_offset as usize, span.end_offset as usize);
+        let (Some(before), Some(written), Some(after)) =
+            (self.source.get(..start), self.source.get(start..end), self.source.get(end..))
+        else {
+            return Arc::from(text);
+        };
+        let trimmed = written.starts_with('\n') && !text.starts_with('\n');
+        let meant = before.ends_with("-%}") || (text.is_empty() && after.starts_with("{%-"));
+        if trimmed && !meant { format!("\n{text}").into() } else { Arc::from(text) }
     }
 
     /// `elif`s nest in the parser's tree; here they lie flat.

@@ -70,7 +70,7 @@ pub struct Template {
 
 /// Parsing and rendering recurse; this much stack holds what [`Limits::depth`] and the parser's limits
 /// allow, in a debug build too. It is reserved, not touched.
-const STACK: usize = 256 << 20;
+const STACK: usize = 64 << 20;
 
 /// Runs `f` on a stack of known size. A panic there is a bug, and still only an error here.
 fn on_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, String> {

@@ -23,8 +23,10 @@ pub(super) fn arith(run: &Run, op: Arith, left: &Value, right: &Value) -> Outcom
     match op {
         Arith::Add => add(run, left, right),
         Arith::Mul => mul(run, left, right),
-        Arith::Rem if let Value::Str(format) = left => percent::format(run, format, right),
-        _ => numbers(op, left, right),
+        _ => match (op, left) {
+            (Arith::Rem, Value::Str(format)) => percent::format(run, format, right),
+            _ => numbers(op, left, right),
+        },
     }
 }
 

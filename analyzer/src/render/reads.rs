@@ -27,10 +27,12 @@ impl Reads {
 
     /// Whether this very path was looked for, or lies within something taken as a whole.
     pub fn contains(&self, path: &str) -> bool {
-        self.paths.contains(path)
-            || self.whole.iter().any(|w| {
-                path.strip_prefix(w.as_str()).is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
-            })
+        self.paths.contains(path) || self.within_whole(path)
+    }
+
+    fn within_whole(&self, path: &str) -> bool {
+        let inside = |rest: &str| rest.starts_with('.') || rest.starts_with('[');
+        self.whole.iter().any(|whole| path.strip_prefix(whole.as_str()).is_some_and(inside))
     }
 
     /// Adds what another render read.
@@ -49,7 +51,7 @@ impl Reads {
     }
 
     pub(super) fn took_whole(&mut self, container: &str) {
-        if !self.whole.contains(container) {
+        if !self.whole.contains(container) && !self.within_whole(container) {
             self.whole.insert(container.to_owned());
         }
     }

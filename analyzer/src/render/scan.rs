@@ -6,7 +6,7 @@ use minijinja::machinery::{Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
 
 /// Tokens in one `{{ … }}` or `{% … %}`: a chain of operators nests as deep as it is long.
-const TAG_TOKENS: usize = 20_000;
+const TAG_TOKENS: usize = 5_000;
 /// `elif`s in one `if`.
 const ELIFS: usize = 1_000;
 
