@@ -499,7 +499,47 @@ fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str) {
     }
 }
 
-// ----- every argument in tags of its own -----
+// ----- every argument by itself -----
+
+/// How values are written: what stands around a string, beyond what stands around every value.
+#[derive(Debug, Default)]
+struct Encoding {
+    /// Between the name and a string.
+    before_string: String,
+    /// Between the name and another value, where that differs by more than a quote.
+    before_other: Option<String>,
+    /// The quote before a string, where values are literals.
+    quote: Option<String>,
+}
+
+/// A2: a string and a number under the same name.
+fn encoding(s: &Sentinels, render: &dyn Fn(&[(&str, Value)]) -> Option<String>) -> Option<Encoding> {
+    const NUMBER: &str = "4711";
+    let between = |text: &str, value: &str| -> Option<(String, String)> {
+        let name = text::after(text, 0, s.functions[0])?;
+        let key = text::after(text, name.end, s.arguments[0])?;
+        let value = text::after(text, key.end, value)?;
+        Some((text[key.end..value.start].to_owned(), text[value.end..].to_owned()))
+    };
+    let (before_string, after_string) = between(&render(&[(s.arguments[0], s.values[0].into())])?, s.values[0])?;
+    let number = render(&[(s.arguments[0], json!(4711))]).and_then(|text| between(&text, NUMBER));
+    let Some((before_number, after_number)) = number else {
+        return Some(Encoding { before_string, ..Encoding::default() });
+    };
+    let mut encoding = Encoding { before_string, ..Encoding::default() };
+    if encoding.before_string == before_number {
+        return Some(encoding);
+    }
+    let quote = encoding.before_string.strip_prefix(before_number.as_str());
+    match quote.filter(|quote| after_string.strip_prefix(*quote) == Some(after_number.as_str())) {
+        Some(quote) => {
+            encoding.quote = Some(quote.to_owned());
+            encoding.before_string = before_number;
+        }
+        None => encoding.before_other = Some(before_number),
+    }
+    Some(encoding)
+}
 
 fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Turns) -> Result<Tools, Trouble> {
     let render = |arguments: &[(&str, Value)]| {
@@ -508,27 +548,30 @@ fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Tur
     };
     let [k1, k2] = s.arguments;
     let [v1, v2] = s.values;
-    // T5: one and two arguments.
-    let Some(both) = render(&[(k1, v1.into()), (k2, v2.into())]) else {
-        return unsupported("T5", "a call with two arguments cannot be rendered");
-    };
-    let one = &turns.one;
     let find = |text: &str, from: usize, needle: &str| text::after(text, from, needle);
+    let one = &turns.one;
+    let Some(name) = find(one, 0, s.functions[0]) else {
+        return unsupported("T3", "the function's name is not rendered");
+    };
+    let Some(encoding) = encoding(s, &render) else {
+        return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
+    };
+    let quote = encoding.quote.clone().unwrap_or_default();
+    // An argument's name and its value, quotes included.
     let place = |text: &str, key: &str, value: &str, from: usize| -> Option<(Range<usize>, Range<usize>)> {
         let key = find(text, from, key)?;
         let value = find(text, key.end, value)?;
-        Some((key, value))
-    };
-    let Some(name) = find(one, 0, s.functions[0]) else {
-        return unsupported("T3", "the function's name is not rendered");
+        Some((key, value.start.checked_sub(quote.len())?..(value.end + quote.len()).min(text.len())))
     };
     let Some((key, value)) = place(one, k1, v1, name.end) else {
         return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
     };
-    let Some(name_both) = find(&both, 0, s.functions[0]) else {
-        return unsupported("T5", "the function's name is not rendered");
+    // T5: one and two arguments.
+    let Some(both) = render(&[(k1, v1.into()), (k2, v2.into())]) else {
+        return unsupported("T5", "a call with two arguments cannot be rendered");
     };
-    let places = place(&both, k1, v1, name_both.end)
+    let places = find(&both, 0, s.functions[0])
+        .and_then(|name| place(&both, k1, v1, name.end))
         .and_then(|(_, first)| place(&both, k2, v2, first.end).map(|second| (first, second)));
     let Some((first_value, (second_key, second_value))) = places else {
         return unsupported("T5", format!("two arguments do not follow each other: {both:?}"));
@@ -544,9 +587,10 @@ fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Tur
     let prefix_length = text::common_suffix(head, step).max(unfinished(head, step));
     let name_prefix = &step[step.len() - prefix_length..];
     let rest = &step[..step.len() - prefix_length];
-    let suffix_length = text::common_prefix(rest, tail);
+    let literal = encoding.quote.is_some();
+    let suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
     let (value_suffix, separator) = rest.split_at(suffix_length);
-    if value_suffix.trim().is_empty() {
+    if value_suffix.trim().is_empty() && !literal {
         return unsupported("A2", format!("nothing marks where a value ends: {step:?}"));
     }
     // T6: no argument at all.
@@ -576,11 +620,23 @@ fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Tur
         around_calls = around(open, Some(middle), after_values);
     }
     let (start, prefix) = split_prefix(&around_calls.per_call_start);
-    let (close, call_end) = split_close(prefix, &around_calls.per_call_end);
+    let (close, call_end) = if literal {
+        // The bracket that the name opens is closed first.
+        let end = &around_calls.per_call_end;
+        let bracket = end.trim_start().chars().next().map_or(0, char::len_utf8);
+        end.split_at(end.len() - end.trim_start().len() + bracket)
+    } else {
+        split_close(prefix, &around_calls.per_call_end)
+    };
     // What closes a name and opens a value.
-    let (argument_suffix, value_prefix) = split_between(between);
+    let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
+    let other = encoding.before_other.as_deref().map(split_between);
+    if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
+        return unsupported("A2", format!("a value that is no string begins with {other_prefix:?}, a string with {value_prefix:?}"));
+    }
+    let is_quote_token = !matches!(quote.as_str(), "" | "\"" | "'");
     let tools = Tools {
-        format: ToolFormat::TagWithTagged,
+        format: if literal { ToolFormat::CallExpression } else { ToolFormat::TagWithTagged },
         function: Function {
             name_prefix: prefix.to_owned(),
             name_suffix: name_suffix.to_owned(),
@@ -590,6 +646,8 @@ fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Tur
             start: arguments_start.to_owned(),
             name_prefix: name_prefix.to_owned(),
             name_suffix: argument_suffix.to_owned(),
+            other_name_suffix: other.map_or(String::new(), |(suffix, _)| suffix.to_owned()),
+            quote: if is_quote_token { quote.clone() } else { String::new() },
             value_prefix: value_prefix.to_owned(),
             value_suffix: value_suffix.to_owned(),
             separator: separator.to_owned(),
@@ -597,16 +655,6 @@ fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Tur
         },
         ..Tools::default()
     };
-    // A2: a value of another type stands between the same markers.
-    for value in [json!(4711), json!(true), json!({"a": [1, "b"]})] {
-        let Some(text) = render(&[(k1, value.clone())]) else { continue };
-        let Some(name) = find(&text, 0, s.functions[0]) else { continue };
-        let Some(key) = find(&text, name.end, k1) else { continue };
-        let rest = &text[key.end..];
-        if !rest.starts_with(between) {
-            return unsupported("A2", format!("a value of type {value} is marked otherwise than a string: {rest:?}"));
-        }
-    }
     let around_calls = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around_calls };
     Ok(apply_prefix(apply(tools, around_calls), &turns.lead))
 }

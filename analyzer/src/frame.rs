@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use unjinja_spec::{Channel, Content, ContentMode, GenerationPrompt, Reasoning, ReasoningMode};
 
-use crate::lab::{Call, Empty, Lab, Sentinels, Style, Turn};
+use crate::lab::{Call, Empty, Lab, PARTS, Sentinels, Style, Turn};
 use crate::text;
 
 /// Names under which templates look for an assistant's reasoning.
@@ -123,8 +123,15 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     (frame.content.end, frame.end) = split_end(lab, s, after, &frame, calls, &call);
 
     frame.user_start = user_start(lab, s, past.as_deref().unwrap_or(""), &format!("{}{}", frame.content.end, frame.end));
+    if reasoning.mode == ReasoningMode::None && frame.content.mode == ContentMode::Plain {
+        if let Some((instructed, content)) = instructed_reasoning(lab, s) {
+            (reasoning, frame.content) = (instructed, content);
+        }
+    }
     frame.prompts = prompts(&raw_prompts, start, &reasoning);
-    reasoning.switch = switch_of(&raw_prompts);
+    if reasoning.switch.is_empty() {
+        reasoning.switch = switch_of(&raw_prompts);
+    }
     // Where the absence of reasoning is written otherwise than by an empty block.
     reasoning.empty = frame.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim())).cloned().unwrap_or_default();
     frame.reasoning = reasoning;
@@ -175,7 +182,9 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
 /// The message fields that may carry reasoning: the usual ones that the template mentions.
 fn reasoning_fields(lab: &Lab<'_>) -> Vec<String> {
     let source = lab.template.source();
-    REASONING_FIELDS.iter().filter(|field| source.contains(*field)).map(|field| (*field).to_owned()).collect()
+    let named = REASONING_FIELDS.iter().filter(|field| source.contains(*field)).map(|field| (*field).to_owned());
+    let parts = source.contains("'thinking'") || source.contains("\"thinking\"");
+    named.chain(parts.then(|| PARTS.to_owned())).collect()
 }
 
 fn markers_shown(shown: &Shown, start: &str, _answer_before: &str) -> Reasoning {
@@ -402,6 +411,31 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
         })
     };
     Some(Reasoning { mode: ReasoningMode::TagBased, start: layout(&open).unwrap_or(open), end, ..Reasoning::default() })
+}
+
+/// R2 where neither history nor the generation prompt shows reasoning: what the switch adds to the prompt tells the
+/// model between which tags to reason, and perhaps between which to answer.
+fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Content)> {
+    let user = json!({"role": "user", "content": s.user});
+    for switch in SWITCHES.into_iter().filter(|switch| lab.template.source().contains(switch)) {
+        let given = |on: bool| lab.render(std::slice::from_ref(&user), &Value::Null, true, &[(switch, on.into())]).ok();
+        let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
+        let tags: Vec<&str> = text::tags(&on).into_iter().filter(|tag| !off.contains(tag)).collect();
+        let mut pairs = tags.iter().filter_map(|open| {
+            let end = tags.iter().find(|end| end.contains('/') && is_counterpart(open, end))?;
+            Some(((*open).to_owned(), (*end).to_owned()))
+        });
+        let Some((start, end)) = pairs.next() else { continue };
+        let content = pairs.find(|(open, _)| *open != start).map(|(start, end)| Content {
+            mode: ContentMode::WrappedWithReasoning,
+            start,
+            end,
+        });
+        let reasoning =
+            Reasoning { mode: ReasoningMode::TagBased, start, end, switch: switch.to_owned(), ..Reasoning::default() };
+        return Some((reasoning, content.unwrap_or_default()));
+    }
+    None
 }
 
 /// Whether two tags are the open and the closing form of one.

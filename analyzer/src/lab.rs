@@ -29,7 +29,7 @@ pub(crate) const SENTINELS: [Sentinels; 2] = [
         content: "Mezzolin drabbet.",
         reasoning: "Tharnobix wullen",
         functions: ["zorpblat_fetch", "yindle_put"],
-        arguments: ["kwimble", "jostrap"],
+        arguments: ["jostrap", "kwimble"],
         values: ["Vexholm", "Unsprig"],
         ids: ["callaqz01", "callbwx02"],
     },
@@ -76,6 +76,9 @@ impl Call {
     }
 }
 
+/// The name under which reasoning is given as a part of the content, of type `thinking`.
+pub(crate) const PARTS: &str = "content.thinking";
+
 /// An assistant message to be rendered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turn {
@@ -113,8 +116,18 @@ impl Turn {
             _ => self.content.as_str().into(),
         };
         message.insert("content".into(), content);
-        if let Some((field, text)) = &self.reasoning {
-            message.insert(field.clone(), text.as_str().into());
+        match &self.reasoning {
+            Some((field, text)) if field == PARTS => {
+                let mut parts = vec![json!({"type": "thinking", "thinking": text})];
+                if !self.content.is_empty() {
+                    parts.push(json!({"type": "text", "text": self.content}));
+                }
+                message.insert("content".into(), parts.into());
+            }
+            Some((field, text)) => {
+                message.insert(field.clone(), text.as_str().into());
+            }
+            None => {}
         }
         if !self.calls.is_empty() {
             let calls = self.calls.iter().map(|call| {

@@ -95,6 +95,7 @@ fn line(spec: &FormatSpec) -> String {
         ToolFormat::JsonNative => "json_native",
         ToolFormat::TagWithJson => "tag_with_json",
         ToolFormat::TagWithTagged => "tag_with_tagged",
+        ToolFormat::CallExpression => "call_expression",
     };
     let reasoning = match spec.reasoning.mode {
         ReasoningMode::None => "no reasoning".to_owned(),

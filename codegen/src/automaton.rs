@@ -355,7 +355,7 @@ impl Builder {
                 Hole::Name => "CALL_NAME".to_owned(),
                 Hole::Id => "CALL_ID".to_owned(),
                 Hole::ArgumentName => "ARGUMENT_NAME".to_owned(),
-                Hole::Value => "ARGUMENT_VALUE".to_owned(),
+                Hole::Value | Hole::Literal { .. } => "ARGUMENT_VALUE".to_owned(),
                 Hole::Json | Hole::Python => "ARGUMENTS".to_owned(),
                 Hole::Object(_) => "CALL".to_owned(),
             },
@@ -410,7 +410,7 @@ impl Builder {
                 let kind = self.graph.holes[hole].clone();
                 let closure = self.graph.closure(self.targets[hole], self.last);
                 match kind {
-                    Hole::Json | Hole::Python | Hole::Object(_) => {
+                    Hole::Json | Hole::Python | Hole::Literal { .. } | Hole::Object(_) => {
                         let (actions, next) = self.target(self.targets[hole]);
                         self.states[index].otherwise = Some(Step { actions, next });
                     }

@@ -7,7 +7,7 @@ use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine
 use unjinja_spec::FormatSpec;
 
 use crate::automaton::{self, Arm, Automaton, Step};
-use crate::plan::{Action, Hole};
+use crate::plan::{Action, ArgumentKind, Hole};
 use crate::{Lowered, runtime_channel};
 
 /// A parser that interprets a spec. Cheap to clone.
@@ -44,14 +44,23 @@ impl<'s> Interpreter<'s> {
         &self.automaton.states[usize::from(state.0)]
     }
 
-    fn perform(&self, actions: &[Action], state: State, io: &mut Io<'_>) {
+    /// Does what a step says. `false` where the text turned out not to fit.
+    fn perform(&self, actions: &[Action], state: State, io: &mut Io<'_>) -> bool {
         for action in actions {
             match action {
+                Action::StartOffered => {
+                    if !io.start_offered_call() {
+                        return false;
+                    }
+                }
                 Action::Hold => io.hold(self.fallback(state)),
                 Action::StartCall => io.start_call(),
                 Action::StartLabelled { prefix, separator } => io.start_call_labelled(prefix, separator),
                 Action::Id => io.id(),
-                Action::Argument { python } => io.argument(*python),
+                Action::Argument(ArgumentKind::BySchema { python }) => io.argument(*python),
+                Action::Argument(ArgumentKind::Text) => io.argument_text(),
+                Action::Argument(ArgumentKind::Other { python }) => io.argument_other(*python),
+                Action::Argument(ArgumentKind::Literal) => io.argument_literal(),
                 Action::EndArgument => io.end_argument(),
                 Action::EndCall => io.end_call(),
                 Action::EndCallIncomplete => io.end_call_incomplete(),
@@ -59,6 +68,7 @@ impl<'s> Interpreter<'s> {
                 Action::CloseReasoning => io.close_reasoning(),
             }
         }
+        true
     }
 
     fn fallback(&self, state: State) -> State {
@@ -66,8 +76,7 @@ impl<'s> Interpreter<'s> {
     }
 
     fn go(&self, step: &Step, state: State, io: &mut Io<'_>) -> Flow {
-        self.perform(&step.actions, state, io);
-        Flow::Go(State(step.next as u16))
+        if self.perform(&step.actions, state, io) { Flow::Go(State(step.next as u16)) } else { Flow::Misfit }
     }
 }
 
@@ -108,6 +117,8 @@ impl Machine for Interpreter<'_> {
             Some(Hole::Value) => io.value(&markers),
             Some(Hole::Json) => io.json_arguments(),
             Some(Hole::Python) => io.python_arguments(),
+            Some(Hole::Literal { quote }) if quote.is_empty() => io.literal_value(),
+            Some(Hole::Literal { quote }) => io.quoted_value(quote),
             Some(Hole::Object(shape)) => {
                 let offered = shape.bare;
                 let shape = CallShape {
@@ -134,8 +145,7 @@ impl Machine for Interpreter<'_> {
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match &self.state(state).end {
             Some(actions) => {
-                self.perform(actions, state, io);
-                true
+                self.perform(actions, state, io)
             }
             None => false,
         }

@@ -3,7 +3,7 @@
 
 use unjinja_spec::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
 
-use crate::plan::{Action, Expr, Hole, Literal, ObjectShape, Plan, Role};
+use crate::plan::{Action, ArgumentKind, Expr, Hole, Literal, ObjectShape, Plan, Role};
 
 /// The plan of a spec's turn.
 pub(crate) fn plan(spec: &FormatSpec) -> Plan {
@@ -166,6 +166,9 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     };
     let named = match id.position {
         CallIdPosition::InName => Action::StartLabelled { prefix: id.prefix.clone(), separator: id.suffix.clone() },
+        _ if is_symbol(&tools.section_start) && is_symbol(&tools.per_call_start) && is_symbol(&function.name_prefix) => {
+            Action::StartOffered
+        }
         _ => Action::StartCall,
     };
     let start_is_optional = is_tag(&prefix);
@@ -200,16 +203,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
             Expr::Act(Action::EndCall),
         ]);
     } else {
-        let argument = sequence(vec![
-            marker("tools.arguments.name_prefix", &arguments.name_prefix, Role::Inner),
-            Expr::Hole(Hole::ArgumentName),
-            Expr::Act(Action::Argument { python: tools.uses_python_dicts }),
-            marker("tools.arguments.name_suffix", &arguments.name_suffix, Role::Inner),
-            marker("tools.arguments.value_prefix", &arguments.value_prefix, Role::Inner),
-            Expr::Hole(Hole::Value),
-            Expr::Act(Action::EndArgument),
-            confirmed(marker("tools.arguments.value_suffix", &arguments.value_suffix, Role::Inner)),
-        ]);
+        let argument = argument(spec);
         let separator = marker("tools.arguments.separator", &arguments.separator, Role::Inner);
         let list = if is_empty(&separator) {
             argument.repeated()
@@ -220,20 +214,63 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         body.push(list);
         body.push(args_end.optional());
         let end = || Expr::Act(Action::EndCall);
+        let expression = tools.format == ToolFormat::CallExpression;
         let mut closings = Vec::new();
         if !is_empty(&close) {
             closings.push(sequence(vec![close, call_end.clone().optional(), end()]));
         }
-        if !is_empty(&call_end) {
+        if !is_empty(&call_end) && !expression {
             closings.push(sequence(vec![call_end, end()]));
         }
-        closings.push(Expr::Act(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
+        // The bracket that closes an expression is part of it; tags may be forgotten.
+        if !expression {
+            closings.push(Expr::Act(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
+        }
         body.push(Expr::Choice(closings));
     }
     let hold = || Expr::Act(Action::Hold);
     let first = sequence([vec![hold(), section, header.clone()], body.clone()].concat());
     let more = sequence([vec![hold(), separator, header], body].concat());
     sequence(vec![first, more.repeated(), section_end.optional()])
+}
+
+/// One argument with its name and value.
+fn argument(spec: &FormatSpec) -> Expr {
+    let tools = &spec.tools;
+    let arguments = &tools.arguments;
+    let inner = |key, text: &str| marker(key, text, Role::Inner);
+    let value = |kind, suffix_key, suffix: &str| {
+        let hole = match kind {
+            ArgumentKind::Literal => Hole::Literal { quote: arguments.quote.clone() },
+            _ => Hole::Value,
+        };
+        sequence(vec![
+            Expr::Act(Action::Argument(kind)),
+            inner(suffix_key, suffix),
+            inner("tools.arguments.value_prefix", &arguments.value_prefix),
+            Expr::Hole(hole),
+            Expr::Act(Action::EndArgument),
+            confirmed(inner("tools.arguments.value_suffix", &arguments.value_suffix)),
+        ])
+    };
+    let python = tools.uses_python_dicts;
+    let suffix = |kind| value(kind, "tools.arguments.name_suffix", &arguments.name_suffix);
+    let rest = if tools.format == ToolFormat::CallExpression {
+        suffix(ArgumentKind::Literal)
+    } else if arguments.other_name_suffix.is_empty() {
+        suffix(ArgumentKind::BySchema { python })
+    } else {
+        let other = ArgumentKind::Other { python };
+        let other = value(other, "tools.arguments.other_name_suffix", &arguments.other_name_suffix);
+        Expr::Choice(vec![suffix(ArgumentKind::Text), other])
+    };
+    let name = inner("tools.arguments.name_prefix", &arguments.name_prefix);
+    sequence(vec![name, Expr::Hole(Hole::ArgumentName), rest])
+}
+
+/// Whether a marker is nothing but punctuation, which announces no call.
+fn is_symbol(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace()) && text.trim().len() <= 2
 }
 
 // ----- pieces -----

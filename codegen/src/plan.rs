@@ -100,6 +100,12 @@ pub enum Hole {
     ArgumentName,
     /// The raw text of an argument's value.
     Value,
+    /// An argument's value as a literal that ends by itself; strings stand between `quote` where that is not empty,
+    /// else the literal is Python's or JSON's.
+    Literal {
+        /// The quote token.
+        quote: String,
+    },
     /// All arguments as one JSON value.
     Json,
     /// All arguments as one Python literal.
@@ -134,6 +140,8 @@ pub enum Action {
     Hold,
     /// The name is complete.
     StartCall,
+    /// The name is complete; it makes a call only where it was offered.
+    StartOffered,
     /// The label is complete: an id that holds prefix, name, separator and index.
     StartLabelled {
         /// What stands before the name.
@@ -144,10 +152,7 @@ pub enum Action {
     /// The id is complete.
     Id,
     /// An argument's name is complete.
-    Argument {
-        /// Values are Python literals.
-        python: bool,
-    },
+    Argument(ArgumentKind),
     /// An argument's value is complete.
     EndArgument,
     /// The call is closed.
@@ -158,4 +163,23 @@ pub enum Action {
     OpenReasoning,
     /// Reasoning ends.
     CloseReasoning,
+}
+
+/// What is known of an argument's value before it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// It is raw text, typed by the tool's schema.
+    BySchema {
+        /// Other values than strings may be Python literals.
+        python: bool,
+    },
+    /// It is raw text and a string.
+    Text,
+    /// It is raw text and no string.
+    Other {
+        /// It may be a Python literal.
+        python: bool,
+    },
+    /// It is a literal.
+    Literal,
 }

@@ -6,7 +6,7 @@ use unjinja_spec::{Channel, FormatSpec};
 
 use crate::Lowered;
 use crate::automaton::{Arm, Confirm, State, Step};
-use crate::plan::{Action, Hole};
+use crate::plan::{Action, ArgumentKind, Hole};
 
 /// The tokens of a model's module. `runtime` is the path of the runtime crate.
 pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream) -> TokenStream {
@@ -159,6 +159,7 @@ fn state_doc(state: &State) -> String {
         Some(Hole::Name) => " The name of the function that is called.".to_owned(),
         Some(Hole::Id) => " The id of the call.".to_owned(),
         Some(Hole::ArgumentName) => " The name of an argument.".to_owned(),
+        Some(Hole::Literal { .. }) => " An argument's value, as a literal.".to_owned(),
         Some(Hole::Value) => " The raw text of an argument's value.".to_owned(),
         Some(Hole::Json) => " The arguments, as one JSON value.".to_owned(),
         Some(Hole::Python) => " The arguments, as one Python literal.".to_owned(),
@@ -223,6 +224,8 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
         Some(Hole::Value) => quote!(io.value(#markers)),
         Some(Hole::Json) => quote!(io.json_arguments()),
         Some(Hole::Python) => quote!(io.python_arguments()),
+        Some(Hole::Literal { quote }) if quote.is_empty() => quote!(io.literal_value()),
+        Some(Hole::Literal { quote }) => quote!(io.quoted_value(#quote)),
         Some(Hole::Object(shape)) => {
             let name = format_ident!("{}_SHAPE", state.name);
             let bare = shape.bare;
@@ -275,7 +278,11 @@ fn action(lowered: &Lowered, index: usize, action: &Action) -> TokenStream {
         Action::StartCall => quote!(io.start_call();),
         Action::StartLabelled { prefix, separator } => quote!(io.start_call_labelled(#prefix, #separator);),
         Action::Id => quote!(io.id();),
-        Action::Argument { python } => quote!(io.argument(#python);),
+        Action::StartOffered => quote!(if !io.start_offered_call() { return Flow::Misfit; }),
+        Action::Argument(ArgumentKind::BySchema { python }) => quote!(io.argument(#python);),
+        Action::Argument(ArgumentKind::Text) => quote!(io.argument_text();),
+        Action::Argument(ArgumentKind::Other { python }) => quote!(io.argument_other(#python);),
+        Action::Argument(ArgumentKind::Literal) => quote!(io.argument_literal();),
         Action::EndArgument => quote!(io.end_argument();),
         Action::EndCall => quote!(io.end_call();),
         Action::EndCallIncomplete => quote!(io.end_call_incomplete();),

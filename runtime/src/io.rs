@@ -9,8 +9,9 @@ use crate::machine::{Found, Marker, State};
 use crate::message::{Diagnostic, DiagnosticKind};
 use crate::options::Options;
 use crate::python::Translator;
+use crate::quoted::Translator as Quoted;
 use crate::search::{self, Candidate};
-use crate::value::ValueWriter;
+use crate::value::{Types, ValueWriter};
 
 /// The longest function name, argument name or call id that is still taken for one, in bytes.
 pub const MAX_NAME: usize = 256;
@@ -39,6 +40,7 @@ enum Reader {
     None,
     Json(Scanner),
     Python(Translator),
+    Quoted(Quoted),
     Object(CallObject),
     Value(ValueWriter),
 }
@@ -238,25 +240,56 @@ impl Io<'_> {
 
     /// The arguments as one Python literal, translated to JSON.
     pub fn python_arguments(&mut self) -> Found {
+        self.literal(None, Written::Whole)
+    }
+
+    /// An argument's value as a Python or JSON literal; it was announced by
+    /// [`argument_literal`](Self::argument_literal).
+    pub fn literal_value(&mut self) -> Found {
+        self.literal(None, Written::Members)
+    }
+
+    /// An argument's value as a literal whose strings stand between `quote` tokens.
+    pub fn quoted_value(&mut self, quote: &str) -> Found {
+        self.literal(Some(quote), Written::Members)
+    }
+
+    fn literal(&mut self, quote: Option<&str>, written: Written) -> Found {
         let Some(start) = self.value_start() else { return Found::Wait };
-        if !matches!(self.memory.reader, Reader::Python(_)) {
-            self.memory.reader = Reader::Python(Translator::new());
+        if matches!(self.memory.reader, Reader::None) {
+            self.memory.reader = match quote {
+                Some(_) => Reader::Quoted(Quoted::new()),
+                None => Reader::Python(Translator::new()),
+            };
         }
         let mut out = std::mem::take(&mut self.memory.out);
         out.clear();
-        let Reader::Python(translator) = &mut self.memory.reader else { return Found::Wait };
         let rest = &self.text[start..];
-        let (end, mut done) = match translator.feed(rest, &mut out) {
+        let quote = quote.unwrap_or_default();
+        let progress = match &mut self.memory.reader {
+            Reader::Python(translator) => translator.feed(rest, &mut out),
+            Reader::Quoted(translator) => translator.feed(quote, rest, &mut out),
+            _ => Progress::Misfit(0),
+        };
+        let (end, mut done) = match progress {
             Progress::More => (rest.len(), false),
             Progress::Done(n) | Progress::Misfit(n) => (n, true),
         };
         if !done && self.last {
-            done = translator.finish(&mut out);
+            done = match &mut self.memory.reader {
+                Reader::Python(translator) => translator.finish(&mut out),
+                Reader::Quoted(translator) => translator.finish(quote, &mut out),
+                _ => true,
+            };
         }
-        let malformed = translator.malformed();
+        let malformed = match &self.memory.reader {
+            Reader::Python(translator) => translator.malformed(),
+            Reader::Quoted(translator) => translator.malformed(),
+            _ => true,
+        };
         self.memory.pos = start + end;
         self.memory.scan = self.memory.pos;
-        self.emit_out(out, Written::Whole);
+        self.emit_out(out, written);
         self.note_malformed(malformed);
         if done {
             self.memory.reader = Reader::None;
@@ -371,11 +404,43 @@ impl Io<'_> {
         self.memory.capture = id;
     }
 
-    /// The text that was read is an argument's name; its value follows. With `python`, values are Python literals.
+    /// The name that was read announces a call, but only where it is among the tools offered. Returns whether it is.
+    pub fn start_offered_call(&mut self) -> bool {
+        let offered = self.memory.options.tools.get(&self.memory.capture).is_some();
+        if offered {
+            self.start_call();
+        }
+        offered
+    }
+
+    /// The text that was read is an argument's name; raw text follows, typed by the tool's schema. With `python`,
+    /// values that are no strings may be Python literals.
     pub fn argument(&mut self, python: bool) {
-        let memory = &mut *self.memory;
-        let types = memory.options.tools.argument_types(&memory.name, &memory.capture);
-        std::mem::swap(&mut memory.argument, &mut memory.capture);
+        let types = self.memory.options.tools.argument_types(&self.memory.name, &self.memory.capture);
+        self.begin_argument();
+        self.memory.reader = Reader::Value(ValueWriter::new(types, python));
+    }
+
+    /// The text that was read is an argument's name; a string follows as raw text.
+    pub fn argument_text(&mut self) {
+        self.begin_argument();
+        self.memory.reader = Reader::Value(ValueWriter::new(Types::STRING, false));
+    }
+
+    /// The text that was read is an argument's name; raw text follows that is no string.
+    pub fn argument_other(&mut self, python: bool) {
+        self.begin_argument();
+        self.memory.reader = Reader::Value(ValueWriter::new(Types::NOT_STRING, python));
+    }
+
+    /// The text that was read is an argument's name; a literal follows.
+    pub fn argument_literal(&mut self) {
+        self.begin_argument();
+        self.memory.reader = Reader::None;
+    }
+
+    fn begin_argument(&mut self) {
+        std::mem::swap(&mut self.memory.argument, &mut self.memory.capture);
         let mut out = std::mem::take(&mut self.memory.out);
         out.clear();
         let first = self.memory.call.as_ref().is_none_or(|call| call.written == Written::Nothing);
@@ -383,7 +448,6 @@ impl Io<'_> {
         json::escape_into(&self.memory.argument, &mut out);
         out.extend_from_slice(b"\": ");
         self.emit_out(out, Written::Members);
-        self.memory.reader = Reader::Value(ValueWriter::new(types, python));
     }
 
     /// The value that was being read is complete.

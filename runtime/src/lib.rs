@@ -10,6 +10,7 @@ mod machine;
 mod message;
 mod options;
 mod python;
+mod quoted;
 mod search;
 mod stream;
 mod tools;

@@ -36,6 +36,8 @@ impl Types {
     pub const ARRAY: Self = Self(1 << 6);
     /// Values of every type.
     pub const ANY: Self = Self(0x7f);
+    /// Any type but string.
+    pub const NOT_STRING: Self = Self(0x7e);
     /// No schema says anything: what parses as JSON is JSON, all else is a string.
     pub const UNKNOWN: Self = Self(0);
 

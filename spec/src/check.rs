@@ -208,6 +208,15 @@ impl Findings {
                 self.name_ends(tools);
                 self.tagged_arguments(tools);
             }
+            ToolFormat::CallExpression => {
+                self.opener(tools);
+                let why = "a bracket must open the arguments";
+                self.need_core("tools.function.name_suffix", &tools.function.name_suffix, "tools.format", why);
+                let why = "a bracket must close the arguments";
+                self.need_core("tools.function.close", &tools.function.close, "tools.format", why);
+                let why = "something must stand between an argument's name and its value";
+                self.need_core("tools.arguments.name_suffix", &tools.arguments.name_suffix, "tools.format", why);
+            }
         }
     }
 

@@ -274,6 +274,9 @@ pub enum ToolFormat {
     TagWithJson,
     /// The name stands in a tag, each argument in tags of its own.
     TagWithTagged,
+    /// The name, then `name = value` pairs in brackets: `f(a=1, b="x")`, `call:f{a:1}`. Values are literals that end by
+    /// themselves.
+    CallExpression,
 }
 
 /// Around the function's name.
@@ -307,6 +310,12 @@ pub struct Arguments {
     /// Text after an argument's name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name_suffix: String,
+    /// Text after an argument's name where the value is no string, if that differs.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub other_name_suffix: String,
+    /// The token around strings, where literals are written with quote tokens instead of quotes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub quote: String,
     /// Text before an argument's value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub value_prefix: String,
