@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use unjinja_spec::{
-    Capabilities, Evidence, FormatSpec, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens, ToolFormat, Tools,
+    Capabilities, Channel, ContentMode, Evidence, FormatSpec, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens, ToolFormat, Tools,
 };
 
 use crate::calls::{self, Trouble};
@@ -94,6 +94,7 @@ pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, Analy
         reasoning: frame.reasoning,
         content: frame.content,
         tools,
+        alternatives: Default::default(),
         tokens: Tokens::default(),
         evidence: Evidence { renders: lab.renders(), ..Evidence::default() },
     };
@@ -112,7 +113,7 @@ fn finish_reasoning(findings: &mut Findings) {
 
 fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
     let style = calls::style(lab, s);
-    let frame = frame::find(lab, s, style)?;
+    let mut frame = frame::find(lab, s, style)?;
     let mut unsupported = None;
     let (mut tools, mut parallel) = (Tools::default(), false);
     if let Some(style) = style {
@@ -122,9 +123,32 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
             Err(Trouble::Unsupported(reason)) => unsupported = Some(reason),
         }
     }
+    give_back(&mut frame, &mut tools);
     let reasons = frame.reasoning.mode != ReasoningMode::None;
     let capabilities = capabilities(lab, s, style, parallel, reasons);
     Ok(Findings { frame, tools, capabilities, unsupported })
+}
+
+/// A generation prompt may write the beginning of the marker that opens calls and answers alike: what stands between
+/// two calls and nowhere before the first belongs to the marker, not to the turn's start.
+fn give_back(frame: &mut Frame, tools: &mut Tools) {
+    let opener = tools.separator.trim();
+    let is_open = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
+    if opener.is_empty() || is_open.iter().any(|m| !m.trim().is_empty()) || !frame.assistant_start.ends_with(opener) {
+        return;
+    }
+    let opener = opener.to_owned();
+    frame.assistant_start.truncate(frame.assistant_start.len() - opener.len());
+    if frame.content.mode != ContentMode::Plain {
+        frame.content.start.insert_str(0, &opener);
+    }
+    for prompt in &mut frame.prompts {
+        if prompt.text.ends_with(&opener) {
+            prompt.starts_in = Channel::Marker;
+        }
+    }
+    tools.per_call_start = opener;
+    tools.separator.clear();
 }
 
 fn capabilities(lab: &Lab<'_>, s: &Sentinels, style: Option<Style>, parallel: bool, reasoning: bool) -> Capabilities {

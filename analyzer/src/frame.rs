@@ -274,7 +274,11 @@ fn split_end(
     let past = lab.past_turn(s, &Turn::content(s.content), PLAIN).ok();
     let past_after = past.as_deref().and_then(|past| text::once(past, s.content).map(|at| past[at.end..].to_owned()));
     let mut end = match &past_after {
-        Some(past) => after[..text::common_prefix(after, past)].to_owned(),
+        // The last turn may end otherwise than those before it.
+        Some(past) => match text::common_prefix(after, past) {
+            0 => after.to_owned(),
+            common => after[..common].to_owned(),
+        },
         None => after.to_owned(),
     };
     // A template that always writes a generation prompt begins the next turn here.
@@ -287,13 +291,16 @@ fn split_end(
     if content.mode != ContentMode::Plain {
         let tail = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
         let common = tail.map_or(0, |tail| common_end(&end, &tail));
-        let cut = if common > 0 && common < end.len() {
+        let cut = if common > 0 {
             end.len() - common
         } else {
             text::tags(&end).first().map_or(0, |tag| end.find(tag).map_or(0, |at| at + tag.len()))
         };
-        wrapper = end[..cut].to_owned();
-        end = end[cut..].to_owned();
+        // Something ends a turn; what is left of nothing is no wrapper.
+        if cut < end.len() {
+            wrapper = end[..cut].to_owned();
+            end = end[cut..].to_owned();
+        }
     }
     (wrapper, end)
 }

@@ -195,7 +195,24 @@ impl<'t> Lab<'t> {
         let user = json!({"role": "user", "content": s.user});
         let whole = self.render(&[user.clone(), turn.message(style)], &tools, false, extra)?;
         let start = self.turn_start(s, &whole, &user, &tools, extra);
-        Ok(whole[start..].to_owned())
+        let after = self.after_turn(&whole, start, &user, &tools, extra);
+        Ok(whole[start..whole.len() - after].to_owned())
+    }
+
+    /// How much a template writes after the last message, whatever that is.
+    fn after_turn(&self, whole: &str, start: usize, user: &Value, tools: &Value, extra: &[(&str, Value)]) -> usize {
+        let Ok(before) = self.render(std::slice::from_ref(user), tools, false, extra) else { return 0 };
+        let common = text::common_prefix(&before, whole);
+        match before.get(common..) {
+            Some(after) if !after.is_empty() && whole[start..].ends_with(after) => {
+                // What the turn lost at its start by looking like this text, it has at its end.
+                let moved = common.saturating_sub(start);
+                let lost = &whole[start..start + moved];
+                let end = whole.len() - after.len();
+                if moved > 0 && whole[..end].ends_with(lost) { after.len() + moved } else { after.len() }
+            }
+            _ => 0,
+        }
     }
 
     /// Where the turn after the first user message begins.
@@ -208,7 +225,13 @@ impl<'t> Lab<'t> {
                 let answer = Turn::content(s.content).message(Style { object_arguments: true, empty: Empty::Text });
                 let answer = self.render(&[user.clone(), answer], tools, false, extra).unwrap_or_default();
                 let common = text::common_prefix(&before, whole);
-                if answer.is_empty() { common } else { common.min(text::common_prefix(&before, &answer)) }
+                let common = if answer.is_empty() { common } else { common.min(text::common_prefix(&before, &answer)) };
+                // The start of a turn may look like the start of what comes after it; the generation prompt tells.
+                let prompt = self.render(std::slice::from_ref(user), tools, true, extra).unwrap_or_default();
+                let prompt = prompt.strip_prefix(before.as_str()).unwrap_or("");
+                let looks = (1..=prompt.len()).rev().filter(|&n| prompt.is_char_boundary(n)).map(|n| &prompt[..n]);
+                let same = looks.into_iter().find(|start| whole[..common].ends_with(start)).map_or(0, str::len);
+                common - same
             }
             Err(_) => least,
         };

@@ -9,7 +9,7 @@ use crate::failure::Done;
 /// Runs the command.
 pub(crate) fn run(as_json: bool) -> Done {
     let mut out = std::io::stdout().lock();
-    let parsers = unjinja_generated::all();
+    let parsers = crate::models::all();
     if as_json {
         let rows: Vec<Value> = parsers
             .iter()

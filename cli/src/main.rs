@@ -10,6 +10,7 @@ mod codegen;
 mod failure;
 mod input;
 mod list;
+mod models;
 mod parse;
 mod render;
 mod verify;

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             (Some(folder), _) => interpreted(folder),
             (None, true) => input::lines(|line| {
                 let file = input::string(line, "template")?;
-                let parser = unjinja_generated::by_file(file).ok_or_else(|| {
+                let parser = crate::models::by_file(file).ok_or_else(|| {
                     format!("no parser is compiled in whose spec was made from a template file {file:?}")
                 })?;
                 let case = Case::read(line)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
     let mut output = Vec::new();
     if let Some(name) = &arguments.model {
-        let parser = unjinja_generated::by_name(name).ok_or_else(|| {
+        let parser = crate::models::by_name(name).ok_or_else(|| {
             Failure::Input(format!("no parser is called {name:?}; `unjinja list` shows those that there are"))
         })?;
         std::io::stdin().read_to_end(&mut output)?;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use unjinja_spec::Channel;
+use unjinja_runtime::Channel;
 
 use crate::plan::{Action, Expr, Hole, Literal, Plan, Role};
 

@@ -29,6 +29,7 @@ impl<'s> Interpreter<'s> {
             text: &prompt.text,
             channel: runtime_channel(prompt.starts_in),
             state: State(state as u16),
+            read: crate::read_again(spec, prompt),
         });
         let files = std::iter::once(&spec.template.file).chain(&spec.template.also);
         Self {
@@ -112,7 +113,7 @@ impl Machine for Interpreter<'_> {
         let markers: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
         let found = match &here.hole {
             None => io.expect(&markers),
-            Some(Hole::Text { channel, .. }) => io.text(runtime_channel(*channel), &markers),
+            Some(Hole::Text { channel, .. }) => io.text(*channel, &markers),
             Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(&markers),
             Some(Hole::Value) => io.value(&markers),
             Some(Hole::Json) => io.json_arguments(),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use unjinja_spec::{Channel, FormatSpec, ReasoningMode};
+use unjinja_spec::{Channel, FormatSpec, GenerationPrompt, ReasoningMode};
 
 mod automaton;
 mod interpret;
@@ -71,7 +71,7 @@ impl Lowered {
             {
                 automaton.content
             }
-            (Channel::Content, _) => automaton.start,
+            (Channel::Content | Channel::Marker, _) => automaton.start,
             (Channel::Reasoning, Some(state)) => state,
             (Channel::Reasoning, None) => {
                 problems.push(format!(
@@ -137,9 +137,17 @@ impl fmt::Display for LowerError {
 
 impl std::error::Error for LowerError {}
 
+/// What of a generation prompt is the beginning of a marker, to be read with what the model writes.
+fn read_again<'s>(spec: &'s FormatSpec, prompt: &'s GenerationPrompt) -> &'s str {
+    match prompt.starts_in {
+        Channel::Marker => prompt.text.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(""),
+        _ => "",
+    }
+}
+
 fn runtime_channel(channel: Channel) -> unjinja_runtime::Channel {
     match channel {
-        Channel::Content => unjinja_runtime::Channel::Content,
+        Channel::Content | Channel::Marker => unjinja_runtime::Channel::Content,
         Channel::Reasoning => unjinja_runtime::Channel::Reasoning,
     }
 }

@@ -1,7 +1,8 @@
 //! From a format spec to a plan: markers are split into cores and layout, and put in the order in which they may
 //! stand in a turn.
 
-use unjinja_spec::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
+use unjinja_runtime::Channel;
+use unjinja_spec::{CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
 
 use crate::plan::{Action, ArgumentKind, Expr, Hole, Literal, ObjectShape, Plan, Role};
 
@@ -18,18 +19,18 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         }
         let hole = Expr::Hole(Hole::Text { channel: Channel::Reasoning, until });
         let close = sequence(vec![
-            marker("reasoning.end", &reasoning.end, Role::ReasoningEnd),
+            marker(spec, "reasoning.end", &reasoning.end, Role::ReasoningEnd),
             Expr::Act(Action::CloseReasoning),
         ]);
         if reasoning.start.trim().is_empty() {
             lead = sequence(vec![hole, close.optional()]).optional();
         } else {
-            let empty = marker("reasoning.empty", &reasoning.empty, Role::ReasoningEnd);
+            let empty = marker(spec, "reasoning.empty", &reasoning.empty, Role::ReasoningEnd);
             if !is_empty(&empty) {
                 lead = sequence(vec![empty]).optional();
             }
             parts.push(sequence(vec![
-                marker("reasoning.start", &reasoning.start, Role::ReasoningStart),
+                marker(spec, "reasoning.start", &reasoning.start, Role::ReasoningStart),
                 Expr::Act(Action::OpenReasoning),
                 hole,
                 close.optional(),
@@ -37,8 +38,8 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         }
     }
     if spec.content.mode != ContentMode::Plain {
-        parts.push(sequence(vec![marker("content.start", &spec.content.start, Role::ContentFrame)]));
-        parts.push(sequence(vec![marker("content.end", &spec.content.end, Role::ContentFrame)]));
+        parts.push(sequence(vec![marker(spec, "content.start", &spec.content.start, Role::ContentFrame)]));
+        parts.push(sequence(vec![marker(spec, "content.end", &spec.content.end, Role::ContentFrame)]));
     }
     parts.push(Expr::Hole(Hole::Text {
         channel: Channel::Content,
@@ -47,24 +48,22 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
     if spec.tools.format != ToolFormat::None {
         parts.push(calls(spec));
     }
-    Plan { turn: sequence(vec![lead, Expr::Choice(parts).repeated(), turn_end(&spec.turn.end)]) }
+    Plan { turn: sequence(vec![lead, Expr::Choice(parts).repeated(), turn_end(spec)]) }
 }
 
 /// The end of a turn: what a template writes there, or its first tag alone, which is what a model stops at.
-fn turn_end(text: &str) -> Expr {
-    let core = text.trim();
-    let first = core.find('>').map_or(core, |at| &core[..at + 1]);
-    let mut ends = Vec::new();
-    for end in [core, first] {
-        let end = literal("turn.end", end, Role::TurnEnd);
-        if !end.core.is_empty() && !ends.contains(&Expr::Literal(end.clone())) {
-            ends.push(Expr::Literal(end));
-        }
-    }
-    let before = &text[..text.len() - text.trim_start().len()];
-    for end in &mut ends {
-        if let Expr::Literal(literal) = end {
-            literal.before = before.to_owned();
+fn turn_end(spec: &FormatSpec) -> Expr {
+    let others = spec.alternatives.get("turn.end").into_iter().flatten();
+    let mut ends: Vec<Expr> = Vec::new();
+    for text in std::iter::once(&spec.turn.end).chain(others) {
+        let core = text.trim();
+        let first = core.find('>').map_or(core, |at| &core[..at + 1]);
+        for core in [core, first] {
+            let before = text[..text.len() - text.trim_start().len()].to_owned();
+            let end = Expr::Literal(Literal { before, ..literal("turn.end", core, Role::TurnEnd) });
+            if !is_empty(&end) && !ends.contains(&end) {
+                ends.push(end);
+            }
         }
     }
     if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() }
@@ -81,9 +80,9 @@ fn calls(spec: &FormatSpec) -> Expr {
 /// Calls that are JSON objects.
 fn native_calls(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
-    let section = marker("tools.section_start", &tools.section_start, Role::CallOpen);
-    let section_end = marker("tools.section_end", &tools.section_end, Role::Inner);
-    let start = marker("tools.per_call_start", &tools.per_call_start, Role::CallOpen);
+    let section = marker(spec, "tools.section_start", &tools.section_start, Role::CallOpen);
+    let section_end = marker(spec, "tools.section_end", &tools.section_end, Role::Inner);
+    let start = marker(spec, "tools.per_call_start", &tools.per_call_start, Role::CallOpen);
     let bare = is_empty(&section) && is_empty(&start);
     let object = Expr::Hole(Hole::Object(ObjectShape {
         function_field: tools.function_field.clone(),
@@ -94,7 +93,7 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         python: tools.uses_python_dicts,
         bare,
     }));
-    let end = marker("tools.per_call_end", &tools.per_call_end, Role::Inner);
+    let end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
     let body = sequence(vec![object, end.optional(), Expr::Act(Action::EndCall)]);
     let hold = || Expr::Act(Action::Hold);
     if tools.tools_array_wrapped {
@@ -119,7 +118,7 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         literal.peek = true;
     }
     let opener = if bare { brace } else { start };
-    let separator = marker("tools.separator", &tools.separator, Role::Inner);
+    let separator = marker(spec, "tools.separator", &tools.separator, Role::Inner);
     let section = if is_tag(&opener) { section.optional() } else { section };
     let first = sequence(vec![hold(), section, opener.clone(), body.clone()]);
     let more = if is_empty(&separator) {
@@ -147,18 +146,18 @@ fn object_of(expr: &Expr) -> Hole {
 fn tagged_calls(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
     let (function, arguments, id) = (&tools.function, &tools.arguments, &tools.call_id);
-    let section = marker("tools.section_start", &tools.section_start, Role::CallOpen);
-    let section_end = marker("tools.section_end", &tools.section_end, Role::Inner);
-    let start = marker("tools.per_call_start", &tools.per_call_start, Role::CallOpen);
-    let prefix = marker("tools.function.name_prefix", &function.name_prefix, Role::CallOpen);
-    let separator = marker("tools.separator", &tools.separator, Role::Inner);
+    let section = marker(spec, "tools.section_start", &tools.section_start, Role::CallOpen);
+    let section_end = marker(spec, "tools.section_end", &tools.section_end, Role::Inner);
+    let start = marker(spec, "tools.per_call_start", &tools.per_call_start, Role::CallOpen);
+    let prefix = marker(spec, "tools.function.name_prefix", &function.name_prefix, Role::CallOpen);
+    let separator = marker(spec, "tools.separator", &tools.separator, Role::Inner);
 
     let id_value = |key_before, key_after| {
         sequence(vec![
-            marker(key_before, &id.prefix, Role::Inner),
+            marker(spec, key_before, &id.prefix, Role::Inner),
             Expr::Hole(Hole::Id),
             Expr::Act(Action::Id),
-            marker(key_after, &id.suffix, Role::Inner),
+            marker(spec, key_after, &id.suffix, Role::Inner),
         ])
     };
     let id_at = |position: CallIdPosition| {
@@ -179,13 +178,13 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     let mut body = vec![
         Expr::Hole(Hole::Name),
         Expr::Act(named),
-        marker("tools.function.name_suffix", &function.name_suffix, Role::Inner),
+        marker(spec, "tools.function.name_suffix", &function.name_suffix, Role::Inner),
         id_at(CallIdPosition::BetweenFuncAndArgs),
     ];
-    let args_start = marker("tools.arguments.start", &arguments.start, Role::Inner);
-    let args_end = marker("tools.arguments.end", &arguments.end, Role::Inner);
-    let close = marker("tools.function.close", &function.close, Role::Inner);
-    let call_end = marker("tools.per_call_end", &tools.per_call_end, Role::Inner);
+    let args_start = marker(spec, "tools.arguments.start", &arguments.start, Role::Inner);
+    let args_end = marker(spec, "tools.arguments.end", &arguments.end, Role::Inner);
+    let close = marker(spec, "tools.function.close", &function.close, Role::Inner);
+    let call_end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
     if tools.format == ToolFormat::TagWithJson {
         let hole = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
         let needs_brace =
@@ -204,7 +203,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         ]);
     } else {
         let argument = argument(spec);
-        let separator = marker("tools.arguments.separator", &arguments.separator, Role::Inner);
+        let separator = marker(spec, "tools.arguments.separator", &arguments.separator, Role::Inner);
         let list = if is_empty(&separator) {
             argument.repeated()
         } else {
@@ -238,7 +237,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
 fn argument(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
     let arguments = &tools.arguments;
-    let inner = |key, text: &str| marker(key, text, Role::Inner);
+    let inner = |key, text: &str| marker(spec, key, text, Role::Inner);
     let value = |kind, suffix_key, suffix: &str| {
         let hole = match kind {
             ArgumentKind::Literal => Hole::Literal { quote: arguments.quote.clone() },
@@ -319,11 +318,29 @@ fn sequence(items: Vec<Expr>) -> Expr {
 }
 
 /// A marker as its pieces: it is cut where a template's white space separates two tags, so that a model may drop it.
-fn marker(key: &'static str, text: &str, role: Role) -> Expr {
+/// Where the spec knows other texts that do the same, any of them.
+fn marker(spec: &FormatSpec, key: &'static str, text: &str, role: Role) -> Expr {
+    let others = spec.alternatives.get(key).map_or(&[][..], Vec::as_slice);
+    if others.is_empty() {
+        return pieces(key, text, role);
+    }
+    let texts = std::iter::once(text).chain(others.iter().map(String::as_str));
+    let ways: Vec<Expr> =
+        texts.filter(|text| !text.trim().is_empty()).map(|text| sequence(vec![pieces(key, text, role)])).collect();
+    if text.trim().is_empty() { Expr::Choice(ways).optional() } else { Expr::Choice(ways) }
+}
+
+fn pieces(key: &'static str, text: &str, role: Role) -> Expr {
     let mut pieces = Vec::new();
     for (index, piece) in pieces_of(text).into_iter().enumerate() {
         let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
-        pieces.push(Expr::Literal(literal(key, piece, role)));
+        let mut literal = literal(key, piece, role);
+        // A frame that ends in a word needs its line to end too: a longer word is another frame.
+        if role == Role::ContentFrame && literal.core.ends_with(char::is_alphanumeric) && literal.after.starts_with('\n') {
+            literal.after.remove(0);
+            literal.core.push('\n');
+        }
+        pieces.push(Expr::Literal(literal));
     }
     // Layout alone is kept: what it stands beside is known only to the sequence that it is put into.
     Expr::Sequence(pieces)
@@ -383,6 +400,7 @@ fn is_empty(expr: &Expr) -> bool {
         Expr::Literal(literal) => literal.core.is_empty(),
         Expr::Sequence(items) => items.iter().all(is_empty),
         Expr::Option(item) => is_empty(item),
+        Expr::Choice(items) => items.iter().all(is_empty),
         _ => false,
     }
 }
@@ -392,6 +410,7 @@ fn is_tag(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(literal) => literal.core.starts_with(['<', '[']) && literal.core.len() >= 4,
         Expr::Sequence(items) => items.first().is_some_and(is_tag),
+        Expr::Choice(items) => items.iter().all(is_tag),
         _ => false,
     }
 }
@@ -406,6 +425,7 @@ fn confirmed(expr: Expr) -> Expr {
             }
             Expr::Sequence(items)
         }
+        Expr::Choice(items) => Expr::Choice(items.into_iter().map(confirmed).collect()),
         other => other,
     }
 }

@@ -1,7 +1,7 @@
 //! The plan: the grammar of one assistant turn, made of literals, holes, sequence, choice, repetition and option.
 //! It is what the interpreter, the Rust back end and the grammar back end have in common.
 
-use unjinja_spec::Channel;
+use unjinja_runtime::Channel;
 
 /// The grammar of one assistant turn of one model.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_spec::{Channel, FormatSpec};
+use unjinja_runtime::Channel;
+use unjinja_spec::FormatSpec;
 
 use crate::Lowered;
 use crate::automaton::{Arm, Confirm, State, Step};
@@ -48,9 +49,10 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
             None => quote!(None),
         };
         let text = &prompt.text;
-        let channel = channel(prompt.starts_in);
+        let channel = channel(crate::runtime_channel(prompt.starts_in));
+        let read = crate::read_again(spec, prompt);
         let state = format_ident!("{}", automaton.states[state].name);
-        quote!(Entry { thinking: #thinking, text: #text, channel: #channel, state: #state })
+        quote!(Entry { thinking: #thinking, text: #text, channel: #channel, state: #state, read: #read })
     });
     let start = format_ident!("{}", automaton.states[automaton.start].name);
     let plain = format_ident!("{}", automaton.states[automaton.content].name);

@@ -18,6 +18,10 @@ pub mod bytedance_seed_oss;
 /// Parser for the format of CohereForAI/c4ai-command-r7b-12-2024 (tool_use).
 pub mod cohereforai_c4ai_command_r7b_12_2024_tool_use;
 
+#[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
+/// Parser for the format of CohereForAI/c4ai-command-r-plus (tool_use).
+pub mod cohereforai_c4ai_command_r_plus_tool_use;
+
 #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
 /// Parser for the format of deepseek-ai/DeepSeek-R1-Distill-Llama-8B.
 pub mod deepseek_ai_deepseek_r1_distill_llama_8b;
@@ -29,6 +33,10 @@ pub mod deepseek_ai_deepseek_r1_distill_qwen_32b;
 #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
 /// Parser for the format of deepseek-ai/DeepSeek-V3.1.
 pub mod deepseek_ai_deepseek_v3_1;
+
+#[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
+/// Parser for the format of deepseek-ai/DeepSeek-V3.2 (community template).
+pub mod deepseek_ai_deepseek_v3_2;
 
 #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
 /// Parser for the format of fireworks-ai/llama-3-firefunction-v2.
@@ -82,6 +90,10 @@ pub mod llama_cpp_deepseek_r1;
 /// Parser for the format of meetkai/functionary-medium-v3.1.
 pub mod meetkai_functionary_medium_v3_1;
 
+#[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
+/// Parser for the format of meetkai/functionary-medium-v3.2.
+pub mod meetkai_functionary_medium_v3_2;
+
 #[cfg(any(feature = "all", feature = "meta_llama_llama_3_1_8b_instruct"))]
 /// Parser for the format of meta-llama/Llama-3.1-8B-Instruct.
 pub mod meta_llama_llama_3_1_8b_instruct;
@@ -130,6 +142,10 @@ pub mod nvidia_nemotron_3_nano_30b_a3b_bf16;
 /// Parser for the format of nvidia/NVIDIA-Nemotron-Nano-9B-v2.
 pub mod nvidia_nemotron_nano_v2;
 
+#[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
+/// Parser for the format of openai/gpt-oss-120b.
+pub mod openai_gpt_oss_120b;
+
 #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
 /// Parser for the format of Qwen/Qwen3.5-4B.
 pub mod qwen3_5_4b;
@@ -174,12 +190,16 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
         any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
     )]
     &cohereforai_c4ai_command_r7b_12_2024_tool_use::Parser,
+    #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
+    &cohereforai_c4ai_command_r_plus_tool_use::Parser,
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
     &deepseek_ai_deepseek_r1_distill_llama_8b::Parser,
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_qwen_32b"))]
     &deepseek_ai_deepseek_r1_distill_qwen_32b::Parser,
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
     &deepseek_ai_deepseek_v3_1::Parser,
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
+    &deepseek_ai_deepseek_v3_2::Parser,
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
     &fireworks_ai_llama_3_firefunction_v2::Parser,
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
@@ -206,6 +226,8 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &llama_cpp_deepseek_r1::Parser,
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_1"))]
     &meetkai_functionary_medium_v3_1::Parser,
+    #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
+    &meetkai_functionary_medium_v3_2::Parser,
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_1_8b_instruct"))]
     &meta_llama_llama_3_1_8b_instruct::Parser,
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_2_3b_instruct"))]
@@ -232,6 +254,8 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &nvidia_nemotron_3_nano_30b_a3b_bf16::Parser,
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
     &nvidia_nemotron_nano_v2::Parser,
+    #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
+    &openai_gpt_oss_120b::Parser,
     #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
     &qwen3_5_4b::Parser,
     #[cfg(any(feature = "all", feature = "qwen3_coder"))]

@@ -13,6 +13,8 @@ mod python;
 mod quoted;
 mod search;
 mod stream;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tools;
 mod value;
 

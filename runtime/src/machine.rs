@@ -101,6 +101,8 @@ pub struct Entry<'p> {
     pub channel: Channel,
     /// The state in which the model's output begins.
     pub state: State,
+    /// The end of the text that is read as if the model had written it: the beginning of a marker.
+    pub read: &'p str,
 }
 
 /// Facts about a model that stand in its spec.

@@ -1,13 +1,12 @@
 //! What a model's output stands for: an assistant message with its tool calls, in OpenAI's form under serde, and
 //! the diagnostics that say what was odd about the output.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::Error as _;
-use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+
+// By hand: serde's derive would bring syn into every application.
+mod form;
 
 /// An assistant message.
 ///
@@ -76,15 +75,16 @@ impl ToolCall {
 }
 
 /// Something about a model's output that a caller may want to know. It never means that text was lost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Under serde it is `{"kind": "unknown_tool", "call": 0, "detail": "name"}`; `call` and an empty `detail` are left
+/// out where there are none.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What it is.
     pub kind: DiagnosticKind,
     /// The call that it is about, by its position among the message's calls, from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
     /// The name or text that it is about, as far as the kind has one; else empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
@@ -96,8 +96,7 @@ impl Diagnostic {
 }
 
 /// The kinds of diagnostics. Under serde they are written in snake case: `"unknown_tool"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
     /// The call names a tool that was not offered; the detail is its name.
@@ -140,110 +139,6 @@ impl fmt::Display for Diagnostic {
         };
         f.write_str(sentence)
     }
-}
-
-impl Serialize for Message {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("role", "assistant")?;
-        let content = (!self.content.is_empty() || self.tool_calls.is_empty()).then_some(&self.content);
-        map.serialize_entry("content", &content)?;
-        if !self.reasoning_content.is_empty() {
-            map.serialize_entry("reasoning_content", &self.reasoning_content)?;
-        }
-        if !self.tool_calls.is_empty() {
-            map.serialize_entry("tool_calls", &self.tool_calls)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for ToolCall {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        WireCall {
-            id: self.id.as_deref().map(Cow::Borrowed),
-            kind: Some(Cow::Borrowed("function")),
-            function: WireFunction {
-                name: Cow::Borrowed(&self.name),
-                arguments: Some(Value::String(self.arguments.clone())),
-            },
-        }
-        .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Message {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = WireMessage::deserialize(deserializer)?;
-        if let Some(role) = wire.role.filter(|role| role != "assistant") {
-            return Err(D::Error::custom(format_args!("the role is `{role}`, and must be `assistant`")));
-        }
-        Ok(Self {
-            reasoning_content: wire.reasoning_content.unwrap_or_default(),
-            content: match wire.content {
-                None => String::new(),
-                Some(WireContent::Text(text)) => text,
-                Some(WireContent::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
-            },
-            tool_calls: wire.tool_calls.unwrap_or_default(),
-            diagnostics: Vec::new(),
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for ToolCall {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = WireCall::deserialize(deserializer)?;
-        if let Some(kind) = wire.kind.filter(|kind| kind != "function") {
-            return Err(D::Error::custom(format_args!("the tool call's type is `{kind}`, and must be `function`")));
-        }
-        Ok(Self {
-            id: wire.id.map(Cow::into_owned),
-            name: wire.function.name.into_owned(),
-            arguments: match wire.function.arguments {
-                None | Some(Value::Null) => "{}".to_owned(),
-                Some(Value::String(text)) => text,
-                Some(other) => other.to_string(),
-            },
-            complete: true,
-        })
-    }
-}
-
-#[derive(Deserialize)]
-struct WireMessage {
-    role: Option<String>,
-    content: Option<WireContent>,
-    #[serde(alias = "reasoning")]
-    reasoning_content: Option<String>,
-    tool_calls: Option<Vec<ToolCall>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WireContent {
-    Text(String),
-    Parts(Vec<WirePart>),
-}
-
-#[derive(Deserialize)]
-struct WirePart {
-    text: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WireCall<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<Cow<'a, str>>,
-    #[serde(rename = "type")]
-    kind: Option<Cow<'a, str>>,
-    function: WireFunction<'a>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WireFunction<'a> {
-    name: Cow<'a, str>,
-    arguments: Option<Value>,
 }
 
 #[cfg(test)]
@@ -296,9 +191,15 @@ mod tests {
     fn refuses_what_is_no_assistant_message() {
         for (form, says) in [
             (json!({"role": "user", "content": "x"}), "role is `user`"),
-            (json!({"content": 1}), "did not match"),
+            (json!([]), "expected an assistant message, found a list"),
+            (json!({"content": 1}), "`content` is a number, and must be a text or a list of parts"),
+            (json!({"content": ["x"]}), "a part of `content` is a text, and must be an object"),
+            (json!({"reasoning": true}), "`reasoning` is a boolean, and must be a text"),
+            (json!({"tool_calls": {}}), "`tool_calls` is an object, and must be a list"),
+            (json!({"tool_calls": [{"id": 1, "function": {"name": "f"}}]}), "`id` is a number"),
+            (json!({"tool_calls": [{}]}), "`function` is missing"),
             (json!({"tool_calls": [{"type": "custom", "function": {"name": "f"}}]}), "type is `custom`"),
-            (json!({"tool_calls": [{"function": {}}]}), "name"),
+            (json!({"tool_calls": [{"function": {}}]}), "`name` is missing"),
         ] {
             let error = serde_json::from_value::<Message>(form).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
@@ -323,5 +224,22 @@ mod tests {
         let plain = Diagnostic::new(DiagnosticKind::InvalidUtf8, None, "");
         assert_eq!(serde_json::to_string(&plain).unwrap(), r#"{"kind":"invalid_utf8"}"#);
         assert!(plain.to_string().contains("UTF-8"));
+        for (form, says) in [
+            (json!({}), "`kind` is missing"),
+            (json!({"kind": "odd"}), "no kind of diagnostic is called `odd`"),
+            (json!({"kind": "limit", "call": -1}), "`call` is -1, and must be a position"),
+        ] {
+            let error = serde_json::from_value::<Diagnostic>(form).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_kind_has_a_name() {
+        for kind in DiagnosticKind::ALL {
+            let name = serde_json::to_value(kind).unwrap();
+            assert_eq!(name, kind.name());
+            assert_eq!(serde_json::from_value::<DiagnosticKind>(name).unwrap(), kind);
+        }
     }
 }

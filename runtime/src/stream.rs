@@ -47,6 +47,7 @@ impl<M: Machine> Stream<M> {
                 self.memory.reasoning_opened(opener);
             }
         }
+        self.carry.extend_from_slice(entry.map_or("", |entry| entry.read).as_bytes());
         self.carry.extend_from_slice(rest.as_bytes());
         self.carry.extend_from_slice(self.options.continue_from.as_bytes());
     }

@@ -1,6 +1,8 @@
 //! The data model of a format spec. Every field is a key of the TOML file; its doc comment is the key's
 //! documentation. A marker is written as the template writes it, white space included.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The version of the spec language that this crate reads and writes.
@@ -35,6 +37,9 @@ pub struct FormatSpec {
     /// How tool calls are written.
     #[serde(default)]
     pub tools: Tools,
+    /// Other texts that do what a marker does, by the marker's key: models write more than templates do.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alternatives: BTreeMap<String, Vec<String>>,
     /// Markers that a detokenizer must keep.
     #[serde(default)]
     pub tokens: Tokens,
@@ -131,6 +136,8 @@ pub enum Channel {
     Content,
     /// The chain of thought.
     Reasoning,
+    /// None yet: the text ends inside a marker, which the model completes.
+    Marker,
 }
 
 /// How reasoning is written.

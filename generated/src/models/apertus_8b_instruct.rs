@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|assistant_start|>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "\n<|begin_assistant|>\nHere are my reasoning steps:\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
 ];
 

@@ -44,6 +44,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<seed:bos>assistant\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -44,6 +44,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

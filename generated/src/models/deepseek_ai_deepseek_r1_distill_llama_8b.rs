@@ -44,6 +44,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<｜Assistant｜><think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
 ];
 

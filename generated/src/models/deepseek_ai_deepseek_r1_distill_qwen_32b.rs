@@ -44,18 +44,21 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<｜Assistant｜><think>\n</think>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<｜Assistant｜><think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<｜Assistant｜><think>\n</think>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -45,18 +45,21 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<｜Assistant｜><think></think>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<｜Assistant｜><think>",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<｜Assistant｜><think></think>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

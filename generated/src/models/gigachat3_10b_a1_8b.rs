@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "assistant<|role_sep|>\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

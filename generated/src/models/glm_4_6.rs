@@ -45,18 +45,21 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|assistant|>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|assistant|>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|assistant|>\n<think></think>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

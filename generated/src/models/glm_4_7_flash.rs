@@ -45,18 +45,21 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|assistant|><think>",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|assistant|><think>",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|assistant|></think>",
         channel: Channel::Content,
         state: AFTER_CALL,
+        read: "",
     },
 ];
 

@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<start_of_turn>model\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -37,18 +37,21 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|im_start|>assistant\n<think>\n\n</think>\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

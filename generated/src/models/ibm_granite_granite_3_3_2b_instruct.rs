@@ -26,8 +26,8 @@ pub const FACTS: Facts<'static> = Facts {
     files: &["ibm-granite-granite-3.3-2B-Instruct.jinja"],
     sha256: "3c71df5f659987462c882bf9e295b597dc19902467a7312ea382c5896681bc02",
     assistant_start: "<|start_of_role|>assistant<|end_of_role|>",
-    thinking_switch: "",
-    preserved_tokens: &[],
+    thinking_switch: "thinking",
+    preserved_tokens: &["</response>", "</think>", "<response>", "<think>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -37,17 +37,32 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|start_of_role|>assistant<|end_of_role|>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 
 /// Plain text of this channel.
 const CONTENT: State = State(0);
 
-/// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+/// Plain text of this channel.
+const REASONING: State = State(1);
 
-/// What may follow in this state: `<|end_of_text|>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<|end_of_text|>").at_end()];
+/// Only markers may stand here.
+const AFTER_TURN_END: State = State(2);
+
+/// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`.
+const CONTENT_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<think>"),
+    Marker::new("<response>"),
+    Marker::new("</response>"),
+];
+
+/// What may follow in this state: `<|end_of_text|>`, `</think>`.
+const REASONING_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("</think>"),
+];
 
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {
@@ -71,6 +86,22 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(2 | 3) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            REASONING => {
+                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
+                        io.close_reasoning();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
@@ -88,6 +119,7 @@ impl Machine for Parser {
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
             CONTENT => true,
+            REASONING => true,
             AFTER_TURN_END => true,
             _ => false,
         }

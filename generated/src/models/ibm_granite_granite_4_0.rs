@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|start_of_role|>assistant<|end_of_role|>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -43,6 +43,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|im_assistant|>assistant<|im_middle|>",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<｜Assistant｜><think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
 ];
 

@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|start_header_id|>assistant<|end_header_id|>\n\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

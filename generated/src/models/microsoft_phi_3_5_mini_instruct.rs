@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|assistant|>\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -44,6 +44,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "]~b]ai\n<think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
 ];
 

@@ -27,7 +27,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "39f03c383413f531fd302c06c7e982ad98c83f0657a8339ae25478ccb81fdcda",
     assistant_start: "",
     thinking_switch: "",
-    preserved_tokens: &["[ARGS]", "[TOOL_CALLS]"],
+    preserved_tokens: &["[/THINK]", "[ARGS]", "[THINK]", "[TOOL_CALLS]"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -37,29 +37,42 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 
 /// Plain text of this channel.
 const CONTENT: State = State(0);
 
+/// Plain text of this channel.
+const REASONING: State = State(1);
+
 /// The name of the function that is called.
-const CALL_NAME: State = State(1);
+const CALL_NAME: State = State(2);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: State = State(2);
+const ARGUMENTS: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(3);
+const AFTER_CALL: State = State(4);
 
-/// What may follow in this state: `[TOOL_CALLS]`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+/// What may follow in this state: `[THINK]`, `[TOOL_CALLS]`.
+const CONTENT_MARKERS: &[Marker<'static>] = &[
+    Marker::new("[THINK]"),
+    Marker::new("[TOOL_CALLS]"),
+];
+
+/// What may follow in this state: `[/THINK]`.
+const REASONING_MARKERS: &[Marker<'static>] = &[Marker::new("[/THINK]")];
 
 /// What may follow in this state: `[ARGS]`.
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
 
-/// What may follow in this state: `[TOOL_CALLS]`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("[TOOL_CALLS]"),
+    Marker::new("[THINK]"),
+];
 
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {
@@ -83,8 +96,22 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(1) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            REASONING => {
+                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                    Found::Marker(0) => {
+                        io.close_reasoning();
+                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -116,6 +143,10 @@ impl Machine for Parser {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
+                    Found::Marker(1) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -127,6 +158,7 @@ impl Machine for Parser {
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
             CONTENT => true,
+            REASONING => true,
             AFTER_CALL => true,
             _ => false,
         }

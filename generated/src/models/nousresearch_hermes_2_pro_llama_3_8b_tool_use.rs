@@ -40,6 +40,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -37,6 +37,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<SPECIAL_11>Assistant\n<think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
 ];
 

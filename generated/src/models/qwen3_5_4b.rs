@@ -44,18 +44,21 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|im_start|>assistant\n<think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|im_start|>assistant\n<think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|im_start|>assistant\n<think>\n\n</think>\n\n",
         channel: Channel::Content,
         state: CONTENT,
+        read: "",
     },
 ];
 

@@ -44,6 +44,7 @@ const ENTRIES: &[Entry<'static>] = &[
         text: "<|im_start|>assistant\n<think>\n",
         channel: Channel::Reasoning,
         state: REASONING,
+        read: "",
     },
 ];
 

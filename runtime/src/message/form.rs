@@ -1,0 +1,220 @@
+//! The forms of messages, calls and diagnostics under serde.
+
+use serde::de::Error;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{Diagnostic, DiagnosticKind, Message, ToolCall};
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("role", "assistant")?;
+        let content = (!self.content.is_empty() || self.tool_calls.is_empty()).then_some(&self.content);
+        map.serialize_entry("content", &content)?;
+        if !self.reasoning_content.is_empty() {
+            map.serialize_entry("reasoning_content", &self.reasoning_content)?;
+        }
+        if !self.tool_calls.is_empty() {
+            map.serialize_entry("tool_calls", &self.tool_calls)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let object = object(&value, "an assistant message")?;
+        if let Some(role) = text(object, "role")?.filter(|role| *role != "assistant") {
+            return Err(D::Error::custom(format_args!("the role is `{role}`, and must be `assistant`")));
+        }
+        let reasoning = text(object, "reasoning_content")?.or(text(object, "reasoning")?);
+        let calls = match field(object, "tool_calls") {
+            None => Vec::new(),
+            Some(Value::Array(calls)) => calls.iter().map(call).collect::<Result<_, _>>()?,
+            Some(other) => return Err(wrong("tool_calls", other, "a list")),
+        };
+        Ok(Self {
+            reasoning_content: reasoning.unwrap_or_default().to_owned(),
+            content: content(object)?,
+            tool_calls: calls,
+            diagnostics: Vec::new(),
+        })
+    }
+}
+
+/// Content as a text, or as a list of parts of which some have a text.
+fn content<E: Error>(message: &Map<String, Value>) -> Result<String, E> {
+    match field(message, "content") {
+        None => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Array(parts)) => {
+            let mut all = String::new();
+            for part in parts {
+                let Value::Object(part) = part else {
+                    let found = kind(part);
+                    return Err(E::custom(format_args!("a part of `content` is {found}, and must be an object")));
+                };
+                all.push_str(text(part, "text")?.unwrap_or_default());
+            }
+            Ok(all)
+        }
+        Some(other) => Err(wrong("content", other, "a text or a list of parts")),
+    }
+}
+
+impl Serialize for ToolCall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Function<'c>(&'c ToolCall);
+        impl Serialize for Function<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(Some(2))?;
+                map.serialize_entry("name", &self.0.name)?;
+                map.serialize_entry("arguments", &self.0.arguments)?;
+                map.end()
+            }
+        }
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(id) = &self.id {
+            map.serialize_entry("id", id)?;
+        }
+        map.serialize_entry("type", "function")?;
+        map.serialize_entry("function", &Function(self))?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        call(&Value::deserialize(deserializer)?)
+    }
+}
+
+fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
+    let call = object(value, "a tool call")?;
+    if let Some(kind) = text(call, "type")?.filter(|kind| *kind != "function") {
+        return Err(E::custom(format_args!("the tool call's type is `{kind}`, and must be `function`")));
+    }
+    let function = field(call, "function").ok_or_else(|| E::custom("the tool call's `function` is missing"))?;
+    let function = object(function, "a function")?;
+    let name = text(function, "name")?.ok_or_else(|| E::custom("the function's `name` is missing"))?;
+    Ok(ToolCall {
+        id: text(call, "id")?.map(str::to_owned),
+        name: name.to_owned(),
+        arguments: match field(function, "arguments") {
+            None => "{}".to_owned(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        },
+        complete: true,
+    })
+}
+
+impl DiagnosticKind {
+    /// Every kind.
+    pub(super) const ALL: [Self; 7] = [
+        Self::UnknownTool,
+        Self::MalformedArguments,
+        Self::IncompleteCall,
+        Self::InvalidUtf8,
+        Self::ArgumentTypeMismatch,
+        Self::ParallelCall,
+        Self::Limit,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown_tool",
+            Self::MalformedArguments => "malformed_arguments",
+            Self::IncompleteCall => "incomplete_call",
+            Self::InvalidUtf8 => "invalid_utf8",
+            Self::ArgumentTypeMismatch => "argument_type_mismatch",
+            Self::ParallelCall => "parallel_call",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+impl Serialize for DiagnosticKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for DiagnosticKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        kind_called(&name)
+    }
+}
+
+fn kind_called<E: Error>(name: &str) -> Result<DiagnosticKind, E> {
+    let known = DiagnosticKind::ALL.into_iter().find(|kind| kind.name() == name);
+    known.ok_or_else(|| E::custom(format_args!("no kind of diagnostic is called `{name}`")))
+}
+
+impl Serialize for Diagnostic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", &self.kind)?;
+        if let Some(call) = self.call {
+            map.serialize_entry("call", &call)?;
+        }
+        if !self.detail.is_empty() {
+            map.serialize_entry("detail", &self.detail)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Diagnostic {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let object = object(&value, "a diagnostic")?;
+        let kind = text(object, "kind")?.ok_or_else(|| D::Error::custom("the diagnostic's `kind` is missing"))?;
+        let call = match field(object, "call") {
+            None => None,
+            Some(value) => match value.as_u64().and_then(|at| usize::try_from(at).ok()) {
+                Some(at) => Some(at),
+                None => return Err(D::Error::custom(format_args!("`call` is {value}, and must be a position"))),
+            },
+        };
+        Ok(Self { kind: kind_called(kind)?, call, detail: text(object, "detail")?.unwrap_or_default().to_owned() })
+    }
+}
+
+// ----- reading -----
+
+/// A field that is there and not null.
+fn field<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
+    object.get(key).filter(|value| !value.is_null())
+}
+
+fn text<'v, E: Error>(object: &'v Map<String, Value>, key: &str) -> Result<Option<&'v str>, E> {
+    match field(object, key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(wrong(key, other, "a text")),
+    }
+}
+
+fn object<'v, E: Error>(value: &'v Value, what: &str) -> Result<&'v Map<String, Value>, E> {
+    value.as_object().ok_or_else(|| E::custom(format_args!("expected {what}, found {}", kind(value))))
+}
+
+fn wrong<E: Error>(key: &str, found: &Value, wanted: &str) -> E {
+    E::custom(format_args!("`{key}` is {}, and must be {wanted}", kind(found)))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
