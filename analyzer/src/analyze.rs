@@ -1,6 +1,7 @@
 //! From a template to its spec: runs the experiments with two independent sets of sentinels, compares what they
 //! found, and puts it together.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -55,6 +56,7 @@ impl Naming {
 struct Findings {
     frame: Frame,
     tools: Tools,
+    alternatives: BTreeMap<String, Vec<String>>,
     capabilities: Capabilities,
     unsupported: Option<String>,
 }
@@ -73,7 +75,7 @@ pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, Analy
     }
     let mut findings = first;
     finish_reasoning(&mut findings);
-    let Findings { frame, tools, capabilities, unsupported } = findings;
+    let Findings { frame, tools, alternatives, capabilities, unsupported } = findings;
     let mut spec = FormatSpec {
         spec_version: SPEC_VERSION,
         unsupported,
@@ -94,7 +96,7 @@ pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, Analy
         reasoning: frame.reasoning,
         content: frame.content,
         tools,
-        alternatives: Default::default(),
+        alternatives,
         tokens: Tokens::default(),
         evidence: Evidence { renders: lab.renders(), ..Evidence::default() },
     };
@@ -124,9 +126,17 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
         }
     }
     give_back(&mut frame, &mut tools);
+    let mut alternatives = BTreeMap::new();
+    if let Some(end) = style.and_then(|style| calls::end_after_content(lab, s, style)).filter(|end| *end != frame.end) {
+        // Turns of calls end otherwise than turns of answers.
+        if let Some(rest) = tools.section_end.strip_suffix(end.as_str()) {
+            tools.section_end.truncate(rest.len());
+            alternatives.insert("turn.end".to_owned(), vec![end]);
+        }
+    }
     let reasons = frame.reasoning.mode != ReasoningMode::None;
     let capabilities = capabilities(lab, s, style, parallel, reasons);
-    Ok(Findings { frame, tools, capabilities, unsupported })
+    Ok(Findings { frame, tools, alternatives, capabilities, unsupported })
 }
 
 /// A generation prompt may write the beginning of the marker that opens calls and answers alike: what stands between

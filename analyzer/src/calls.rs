@@ -132,6 +132,15 @@ fn lead_after_content(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame,
     }
 }
 
+/// What follows an answer that is written after its calls, which is all that ends such a turn.
+pub(crate) fn end_after_content(lab: &Lab<'_>, s: &Sentinels, style: Style) -> Option<String> {
+    let call = one(s);
+    let turn = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)).with_content(s.content), style).ok()?;
+    let content = text::once(&turn, s.content)?;
+    let name = text::once(&turn, &call.name)?;
+    (name.end < content.start).then(|| turn[content.end..].to_owned())
+}
+
 fn space(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
 }

@@ -246,8 +246,9 @@ fn split_content(frame: &mut Frame, reasoning: &mut Reasoning, shown: &Shown, le
     if !lead.trim().is_empty() {
         frame.content.mode = ContentMode::AlwaysWrapped;
         frame.content.start = lead.to_owned();
-        if let Some(end) = reasoning.end.strip_suffix(lead) {
-            reasoning.end = end.to_owned();
+        let end = shown.to_content.as_deref().unwrap_or(&reasoning.end).strip_suffix(lead);
+        if let Some(end) = end.map(str::to_owned) {
+            reasoning.end = end;
         }
         return;
     }

@@ -88,6 +88,11 @@ pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> 
             parse(lowered.interpreter(spec), body, &options)
         };
         let parsed = read(&rendered);
+        if !same(&parsed, &expected) && is_same_as_reasoning(&lab, s, spec, &turn, style, &rendered) {
+            result.lost_by_template += 1;
+            result.tried -= 1;
+            continue;
+        }
         // The last turn of a conversation may be written as one to be continued; then the past tells the format.
         let past = || lab.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
         if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
@@ -113,6 +118,22 @@ fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
     let core = spec.turn.end.trim();
     let turn = until_end(rendered, spec).trim_end();
     !core.is_empty() && turn.strip_suffix(core).unwrap_or(turn).contains(core)
+}
+
+/// Whether the template writes an answer beside calls just as it writes reasoning: then nothing can tell them apart.
+fn is_same_as_reasoning(
+    lab: &Lab<'_>,
+    s: &crate::lab::Sentinels,
+    spec: &FormatSpec,
+    turn: &Turn,
+    style: Style,
+    rendered: &str,
+) -> bool {
+    if turn.content.is_empty() || turn.reasoning.is_some() || spec.reasoning.field.is_empty() {
+        return false;
+    }
+    let other = Turn { content: String::new(), ..turn.clone() }.with_reasoning(&spec.reasoning.field, &turn.content);
+    lab.turn(s, &other, style).is_ok_and(|other| other == rendered)
 }
 
 fn message_is_plain(message: &Message) -> bool {

@@ -187,8 +187,8 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
 }
 
 /// For a build script: compiles every `*.jinja` of a folder (with `NAME.overlay.toml` beside it merged over what the
-/// analysis finds) into `OUT_DIR/unjinja.rs`, one module per template. Templates whose format is unsupported are left
-/// out, with a warning.
+/// analysis finds) into `OUT_DIR/unjinja.rs`: one module per template, and a function `all()` that lists their parsers.
+/// Templates whose format is unsupported are left out, with a warning.
 ///
 /// # Errors
 /// Those of [`Build::tokens`], for all templates at once.
@@ -223,7 +223,7 @@ impl Templates {
     /// Those of [`Build::tokens`], for all templates at once.
     pub fn compile(self, out: impl AsRef<Path>) -> Result<(), BuildError> {
         println!("cargo::rerun-if-changed={}", self.folder.display());
-        let (mut modules, mut problems) = (Vec::new(), Vec::new());
+        let (mut names, mut modules, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         for path in templates_in(&self.folder)? {
             let mut build = Build::new(Input::template(&path)).runtime(self.runtime.clone());
             let overlay = path.with_extension("overlay.toml");
@@ -234,7 +234,10 @@ impl Templates {
                 Ok(spec) => match &spec.unsupported {
                     Some(reason) => println!("cargo::warning={}: no parser: {reason}", path.display()),
                     None => match unjinja_codegen::module(&spec, &self.runtime) {
-                        Ok(module) => modules.push(module),
+                        Ok(module) => {
+                            names.push(quote::format_ident!("{}", spec.template.name));
+                            modules.push(module);
+                        }
                         Err(error) => problems.push(error.to_string()),
                     },
                 },
@@ -244,7 +247,14 @@ impl Templates {
         if !problems.is_empty() {
             return Err(BuildError::new(problems.join("\n")));
         }
-        let source = unjinja_codegen::format(quote!(#(#modules)*)).map_err(BuildError::new)?;
+        let (runtime, count) = (&self.runtime, names.len());
+        let list = quote! {
+            /// All parsers, in order of their names.
+            pub fn all() -> [&'static dyn #runtime::ChatParser; #count] {
+                [#(&#names::Parser),*]
+            }
+        };
+        let source = unjinja_codegen::format(quote!(#(#modules)* #list)).map_err(BuildError::new)?;
         let out = out.as_ref();
         std::fs::write(out, source).map_err(|e| BuildError::new(format!("{}: {e}", out.display())))
     }

@@ -1,7 +1,7 @@
 //! The compiled parsers, where they are linked: code generation must work before they exist.
 
 #[cfg(feature = "models")]
-pub(crate) use unjinja_generated::{all, by_file, by_name};
+pub(crate) use unjinja_generated::{all, by_file, by_name, overlay};
 
 #[cfg(not(feature = "models"))]
 mod none {
@@ -15,10 +15,14 @@ mod none {
         None
     }
 
+    pub(crate) fn overlay(_sha256: &str) -> Option<&'static str> {
+        None
+    }
+
     pub(crate) fn by_name(_name: &str) -> Option<&'static dyn ChatParser> {
         None
     }
 }
 
 #[cfg(not(feature = "models"))]
-pub(crate) use none::{all, by_file, by_name};
+pub(crate) use none::{all, by_file, by_name, overlay};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use unjinja_analyzer::Naming;
 use unjinja_codegen::Lowered;
 use unjinja_runtime::{ChatParser, Machine, Message, Options, Stream, Tools};
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, Overlay};
 
 use crate::failure::{Done, Failure};
 use crate::input;
@@ -101,7 +101,15 @@ fn print(message: &Message) -> Done {
 fn analysed(path: &Path) -> Result<FormatSpec, String> {
     let text = input::text(path).map_err(|e| e.to_string())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    unjinja_build::analyze_text(&text, &Naming::of_file(&file)).map_err(|e| e.to_string())
+    let spec = unjinja_build::analyze_text(&text, &Naming::of_file(&file)).map_err(|e| e.to_string())?;
+    // A template that we know has its overlay applied.
+    match crate::models::overlay(&spec.template.sha256) {
+        Some(overlay) => {
+            let overlay = Overlay::from_toml(overlay, "the overlay of this template").map_err(|e| e.to_string())?;
+            overlay.apply(&spec).map_err(|e| e.to_string())
+        }
+        None => Ok(spec),
+    }
 }
 
 fn interpreted(folder: &Path) -> Done {

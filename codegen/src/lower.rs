@@ -48,7 +48,21 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
     if spec.tools.format != ToolFormat::None {
         parts.push(calls(spec));
     }
-    Plan { turn: sequence(vec![lead, Expr::Choice(parts).repeated(), turn_end(spec)]) }
+    Plan { turn: sequence(vec![repeated_start(spec), lead, Expr::Choice(parts).repeated(), turn_end(spec)]) }
+}
+
+/// A model may write the start of its turn again, or the last tag of it.
+fn repeated_start(spec: &FormatSpec) -> Expr {
+    let core = spec.turn.assistant_start.trim();
+    let last = core.rfind('<').filter(|_| core.ends_with('>')).map_or("", |at| &core[at..]);
+    let mut starts: Vec<Expr> = Vec::new();
+    for text in [core, last] {
+        let start = Expr::Literal(literal("turn.assistant_start", text, Role::Inner));
+        if !is_empty(&start) && !starts.contains(&start) && is_tag(&start) {
+            starts.push(start);
+        }
+    }
+    if starts.is_empty() { Expr::empty() } else { Expr::Choice(starts).optional() }
 }
 
 /// The end of a turn: what a template writes there, or its first tag alone, which is what a model stops at.

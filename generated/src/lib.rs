@@ -23,6 +23,7 @@
 
 mod models;
 
+#[allow(unused_imports, reason = "there is nothing to export where no model is asked for")]
 pub use models::*;
 use unjinja_runtime::ChatParser;
 
@@ -54,4 +55,10 @@ pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
         hash
     });
     all().iter().copied().find(|parser| parser.facts().sha256 == hash)
+}
+
+/// The overlay, as TOML, that corrects what the analysis finds for the template with this SHA-256.
+#[cfg(feature = "overlays")]
+pub fn overlay(sha256: &str) -> Option<&'static str> {
+    models::OVERLAYS.iter().find(|(template, _)| *template == sha256).map(|(_, overlay)| *overlay)
 }

@@ -58,6 +58,10 @@ pub mod glm_4_7_flash;
 /// Parser for the format of google/gemma-2-2b-it.
 pub mod google_gemma_2_2b_it;
 
+#[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
+/// Parser for the format of google/gemma-4-31B-it.
+pub mod google_gemma_4_31b_it;
+
 #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
 /// Parser for the format of HuggingFaceTB/SmolLM3-3B.
 pub mod huggingfacetb_smollm3_3b;
@@ -210,6 +214,8 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &glm_4_7_flash::Parser,
     #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
     &google_gemma_2_2b_it::Parser,
+    #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
+    &google_gemma_4_31b_it::Parser,
     #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
     &huggingfacetb_smollm3_3b::Parser,
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
@@ -272,4 +278,25 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &unsloth_apriel_1_5::Parser,
     #[cfg(any(feature = "all", feature = "unsloth_mistral_devstral_small_2507"))]
     &unsloth_mistral_devstral_small_2507::Parser,
+];
+
+/// The overlays, each with the SHA-256 of the template that it corrects.
+#[cfg(feature = "overlays")]
+pub(crate) static OVERLAYS: &[(&str, &str)] = &[
+    (
+        "85a08664d16d8f3be4416c92427b3ac10df1024ac566cc0b4bc3bab409393f98",
+        include_str!("../specs/google_gemma_4_31b_it.overlay.toml"),
+    ),
+    (
+        "2294f49b51a0b9a1b0194add3f124237b5bd986599f43180eec49bba4de01365",
+        include_str!("../specs/lfm2_8b_a1b.overlay.toml"),
+    ),
+    (
+        "9fcc72b7c248a72020c81f70bb652f3094d18a750c93ca35dfcb3cf5fe23ff53",
+        include_str!("../specs/moonshotai_kimi_k2.overlay.toml"),
+    ),
+    (
+        "a4c9919cbbd4acdd51ccffe22da049264b1b73e59055fa58811a99efbd7c8146",
+        include_str!("../specs/openai_gpt_oss_120b.overlay.toml"),
+    ),
 ];

@@ -264,7 +264,9 @@ impl Io<'_> {
         }
         let mut out = std::mem::take(&mut self.memory.out);
         out.clear();
-        let rest = &self.text[start..];
+        // A character that is cut waits for the rest of it.
+        let whole = if self.last { self.text.len() } else { start + search::whole_characters(&self.text[start..]) };
+        let rest = &self.text[start..whole];
         let quote = quote.unwrap_or_default();
         let progress = match &mut self.memory.reader {
             Reader::Python(translator) => translator.feed(rest, &mut out),
@@ -624,7 +626,7 @@ impl Io<'_> {
             if let Found::Other = self.name_so_far(start, end) {
                 return Found::Other;
             }
-            let name = std::str::from_utf8(&self.text[start..end]).unwrap_or_default();
+            let name = std::str::from_utf8(self.text[start..end].trim_ascii_end()).unwrap_or_default();
             self.memory.capture.clear();
             self.memory.capture.push_str(name);
             if name.is_empty() {

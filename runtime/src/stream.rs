@@ -148,8 +148,9 @@ fn enter<'e, 'o>(facts: Facts<'e>, entries: &'e [Entry<'e>], options: &'o Option
         let wanted = wanted.or_else(|| entries.iter().find(|e| e.thinking.is_none()));
         return (wanted.or(entries.first()), "");
     };
-    // The assistant's turn begins with the last marker that opens one.
+    // The assistant's turn begins with the last marker that opens one; a turn of several messages is given as it is.
     let turn = match prompt.rfind(facts.assistant_start) {
+        _ if prompt.starts_with(facts.assistant_start) => prompt,
         Some(at) if !facts.assistant_start.is_empty() => &prompt[at..],
         _ => prompt,
     };

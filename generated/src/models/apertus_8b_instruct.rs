@@ -36,25 +36,34 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|assistant_start|>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(1);
+const AFTER_SECTION_START: State = State(2);
 
 /// A call, as one object.
-const CALL: State = State(2);
+const CALL: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(3);
+const AFTER_CALL_2: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_TOOLS: State = State(4);
+const AFTER_TOOLS: State = State(5);
+
+/// What may follow in this state: `<|assistant_start|>`, `<|tools_prefix|>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|assistant_start|>"),
+    Marker::new("<|tools_prefix|>"),
+];
 
 /// What may follow in this state: `<|tools_prefix|>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<|tools_prefix|>")];
@@ -63,7 +72,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<|tools_prefix|>")];
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `,`, `]`, `<|tools_suffix|>`, `<|tools_prefix|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new(","),
     Marker::new("]"),
     Marker::new("<|tools_suffix|>"),
@@ -93,7 +102,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -106,6 +115,17 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CONTENT),
+                    Found::Marker(1) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => {
@@ -128,13 +148,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_CALL_2)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
@@ -166,8 +186,9 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT => true,
             AFTER_CALL => true,
+            CONTENT => true,
+            AFTER_CALL_2 => true,
             AFTER_TOOLS => true,
             _ => false,
         }

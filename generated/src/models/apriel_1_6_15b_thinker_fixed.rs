@@ -41,27 +41,30 @@ const ENTRIES: &[Entry<'static>] = &[
     },
 ];
 
-/// Plain text of this channel.
-const REASONING: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
 
+/// Plain text of this channel.
+const REASONING: State = State(2);
+
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(2);
+const AFTER_SECTION_START: State = State(3);
 
 /// A call, as one object.
-const CALL: State = State(3);
+const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+const AFTER_CALL_2: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_TOOLS: State = State(5);
+const AFTER_TOOLS: State = State(6);
 
-/// What may follow in this state: `[BEGIN FINAL RESPONSE]`, `<tool_calls>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
+/// What may follow in this state: `<|begin_assistant|>`, `<tool_calls>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|begin_assistant|>"),
     Marker::new("<tool_calls>").layout("\n", ""),
 ];
 
@@ -70,11 +73,17 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<tool_calls>").layout("\n", ""),
 ];
 
+/// What may follow in this state: `[BEGIN FINAL RESPONSE]`, `<tool_calls>`.
+const REASONING_MARKERS: &[Marker<'static>] = &[
+    Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
+    Marker::new("<tool_calls>").layout("\n", ""),
+];
+
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `,`, `]`, `</tool_calls>`, `<tool_calls>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new(","),
     Marker::new("]"),
     Marker::new("</tool_calls>"),
@@ -104,7 +113,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        REASONING
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -117,6 +126,27 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(REASONING),
+                    Found::Marker(1) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(REASONING),
+                }
+            }
+            CONTENT => {
+                match io.text(Channel::Content, CONTENT_MARKERS) {
+                    Found::Marker(0) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
             REASONING => {
                 match io.text(Channel::Reasoning, REASONING_MARKERS) {
                     Found::Marker(0) => {
@@ -125,16 +155,6 @@ impl Machine for Parser {
                     }
                     Found::Marker(1) => {
                         io.hold(REASONING);
-                        Flow::Go(AFTER_SECTION_START)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Misfit,
-                }
-            }
-            CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
-                    Found::Marker(0) => {
-                        io.hold(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
@@ -153,13 +173,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_CALL_2)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
@@ -191,9 +211,10 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
-            REASONING => true,
-            CONTENT => true,
             AFTER_CALL => true,
+            CONTENT => true,
+            REASONING => true,
+            AFTER_CALL_2 => true,
             AFTER_TOOLS => true,
             _ => false,
         }

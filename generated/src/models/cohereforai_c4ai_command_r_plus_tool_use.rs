@@ -36,31 +36,42 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+const AFTER_TURN_END: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(2);
+const AFTER_SECTION_START: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_SECTION_START_2: State = State(3);
+const AFTER_SECTION_START_2: State = State(4);
 
 /// A call, as one object.
-const CALL: State = State(4);
+const CALL: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(5);
+const AFTER_CALL_2: State = State(6);
 
 /// Only markers may stand here.
-const AFTER_TOOLS: State = State(6);
+const AFTER_TOOLS: State = State(7);
+
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `Action:`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+    Marker::new("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
+    Marker::new("<|CHATBOT_TOKEN|>"),
+    Marker::new("Action:").layout("\n", "\n"),
+];
 
 /// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `Action:`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -77,7 +88,7 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
 const AFTER_SECTION_START_2_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `````, `Action:`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
     Marker::new(","),
     Marker::new("]"),
@@ -109,7 +120,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -122,6 +133,18 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 2) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -158,13 +181,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_CALL_2)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -198,9 +221,10 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => true,
+            AFTER_CALL_2 => true,
             AFTER_TOOLS => true,
             _ => false,
         }

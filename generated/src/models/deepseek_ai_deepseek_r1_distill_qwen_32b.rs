@@ -43,7 +43,7 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<｜Assistant｜><think>\n</think>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
     Entry {
@@ -57,37 +57,49 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: Some(false),
         text: "<｜Assistant｜><think>\n</think>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(3);
+const AFTER_SECTION_START: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_START: State = State(4);
+const AFTER_PER_CALL_START: State = State(5);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(5);
+const CALL_NAME: State = State(6);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: State = State(6);
+const ARGUMENTS: State = State(7);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(7);
+const AFTER_CALL_2: State = State(8);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_CLOSE: State = State(8);
+const AFTER_FUNCTION_CLOSE: State = State(9);
+
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<｜end▁of▁sentence｜>").at_end(),
+    Marker::new("<｜Assistant｜>"),
+    Marker::new("<think>").layout("", "\n"),
+    Marker::new("<｜tool▁calls▁begin｜>"),
+    Marker::new("<｜tool▁call▁begin｜>"),
+];
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -121,7 +133,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("```<｜tool▁call▁end｜>").layout("\n", ""),
     Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
@@ -145,7 +157,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -158,6 +170,26 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Marker(4) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -229,12 +261,12 @@ impl Machine for Parser {
             ARGUMENTS => {
                 match io.json_arguments() {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
+                    Found::Done => Flow::Go(AFTER_CALL_2),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -295,10 +327,11 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => {
+            AFTER_CALL_2 => {
                 io.end_call();
                 true
             }

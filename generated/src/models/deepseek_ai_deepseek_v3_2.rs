@@ -92,9 +92,13 @@ const AFTER_FUNCTION_CLOSE: State = State(8);
 /// The raw text of an argument's value.
 const ARGUMENT_VALUE: State = State(9);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
+/// Only markers may stand here.
+const AFTER_TURN_ASSISTANT_START: State = State(10);
+
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
+    Marker::new("<｜Assistant｜>"),
     Marker::new("</think>"),
     Marker::new("<think>"),
     Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
@@ -167,6 +171,15 @@ const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
         ),
 ];
 
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
+const AFTER_TURN_ASSISTANT_START_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<｜end▁of▁sentence｜>").at_end(),
+    Marker::new("</think>"),
+    Marker::new("<think>"),
+    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    Marker::new("<｜DSML｜invoke name=\""),
+];
+
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {
         FACTS
@@ -189,16 +202,17 @@ impl Machine for Parser {
             AFTER_CALL => {
                 match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1) => Flow::Go(CONTENT),
-                    Found::Marker(2) => {
+                    Found::Marker(1) => Flow::Go(AFTER_TURN_ASSISTANT_START),
+                    Found::Marker(2) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(3) => {
+                    Found::Marker(4) => {
                         io.hold(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
-                    Found::Marker(4) => {
+                    Found::Marker(5) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -348,6 +362,26 @@ impl Machine for Parser {
                     _ => Flow::Misfit,
                 }
             }
+            AFTER_TURN_ASSISTANT_START => {
+                match io.expect(AFTER_TURN_ASSISTANT_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Marker(4) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             _ => Flow::Misfit,
         }
     }
@@ -363,6 +397,7 @@ impl Machine for Parser {
                 true
             }
             AFTER_FUNCTION_CLOSE => true,
+            AFTER_TURN_ASSISTANT_START => true,
             _ => false,
         }
     }

@@ -44,48 +44,58 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|assistant|>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|assistant|>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|assistant|>\n<think></think>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(2);
+const CALL_NAME: State = State(3);
 
 /// The name of an argument.
-const ARGUMENT_NAME: State = State(3);
+const ARGUMENT_NAME: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(4);
+const AFTER_PER_CALL_END: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: State = State(5);
+const AFTER_ARGUMENTS_NAME_SUFFIX: State = State(6);
 
 /// The raw text of an argument's value.
-const ARGUMENT_VALUE: State = State(6);
+const ARGUMENT_VALUE: State = State(7);
 
 /// Only markers may stand here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(7);
+const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(8);
+
+/// What may follow in this state: `<|assistant|>`, `<think>`, `<tool_call>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|assistant|>"),
+    Marker::new("<think>").layout("\n", ""),
+    Marker::new("<tool_call>").layout("\n", ""),
+];
 
 /// What may follow in this state: `<think>`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -141,7 +151,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -154,6 +164,21 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CONTENT),
+                    Found::Marker(1) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(2) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => {
@@ -280,6 +305,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_PER_CALL_END => true,

@@ -90,8 +90,12 @@ const ARGUMENT_VALUE: State = State(7);
 /// Only markers may stand here.
 const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(8);
 
-/// What may follow in this state: `</think>`, `<think>`, `<tool_call>`.
+/// Only markers may stand here.
+const AFTER_TURN_ASSISTANT_START: State = State(9);
+
+/// What may follow in this state: `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|assistant|>"),
     Marker::new("</think>"),
     Marker::new("<think>"),
     Marker::new("<tool_call>"),
@@ -145,6 +149,13 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: &[Marker<'static>] = &[
     Marker::new("<think>"),
 ];
 
+/// What may follow in this state: `</think>`, `<think>`, `<tool_call>`.
+const AFTER_TURN_ASSISTANT_START_MARKERS: &[Marker<'static>] = &[
+    Marker::new("</think>"),
+    Marker::new("<think>"),
+    Marker::new("<tool_call>"),
+];
+
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {
         FACTS
@@ -166,12 +177,13 @@ impl Machine for Parser {
         match state {
             AFTER_CALL => {
                 match io.expect(AFTER_CALL_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CONTENT),
-                    Found::Marker(1) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_ASSISTANT_START),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(3) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -299,6 +311,21 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_TURN_ASSISTANT_START => {
+                match io.expect(AFTER_TURN_ASSISTANT_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CONTENT),
+                    Found::Marker(1) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(2) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             _ => Flow::Misfit,
         }
     }
@@ -313,6 +340,7 @@ impl Machine for Parser {
                 io.end_call_incomplete();
                 true
             }
+            AFTER_TURN_ASSISTANT_START => true,
             _ => false,
         }
     }

@@ -36,16 +36,25 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<start_of_turn>model\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+const AFTER_TURN_END: State = State(2);
+
+/// What may follow in this state: `<end_of_turn>`, `<start_of_turn>model`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<end_of_turn>").at_end(),
+    Marker::new("<start_of_turn>model"),
+];
 
 /// What may follow in this state: `<end_of_turn>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<end_of_turn>").at_end()];
@@ -56,7 +65,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -69,6 +78,14 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -88,6 +105,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             AFTER_TURN_END => true,
             _ => false,

@@ -36,33 +36,43 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|im_start|>assistant\n<think>\n\n</think>\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
+
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_start|>assistant"),
+    Marker::new("<think>").layout("", "\n\n"),
+];
 
 /// What may follow in this state: `<|im_end|>`, `<think>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -82,7 +92,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -95,6 +105,18 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -129,6 +151,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,

@@ -36,19 +36,32 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start_of_role|>assistant<|end_of_role|>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
+
+/// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
+    Marker::new("<|end_of_role|>"),
+    Marker::new("<think>"),
+    Marker::new("<response>"),
+    Marker::new("</response>"),
+];
 
 /// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -70,7 +83,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -83,6 +96,18 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 2 | 4 | 5) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -118,6 +143,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,

@@ -44,34 +44,47 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_assistant|>assistant<|im_middle|>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(3);
+const AFTER_SECTION_START: State = State(4);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(4);
+const CALL_NAME: State = State(5);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: State = State(5);
+const ARGUMENTS: State = State(6);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(6);
+const AFTER_CALL_2: State = State(7);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(7);
+const AFTER_PER_CALL_END: State = State(8);
+
+/// What may follow in this state: `<|im_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_assistant|>assistant<|im_middle|>"),
+    Marker::new("<|im_middle|>"),
+    Marker::new("<think>"),
+    Marker::new("<|tool_calls_section_begin|>"),
+    Marker::new("<|tool_call_begin|>"),
+];
 
 /// What may follow in this state: `<|im_end|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -100,7 +113,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|tool_call_end|>"),
     Marker::new("<|tool_call_begin|>"),
@@ -124,7 +137,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -137,6 +150,26 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 2) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(4) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Marker(5) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -201,12 +234,12 @@ impl Machine for Parser {
             ARGUMENTS => {
                 match io.json_arguments() {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
+                    Found::Done => Flow::Go(AFTER_CALL_2),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -267,10 +300,11 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => {
+            AFTER_CALL_2 => {
                 io.end_call();
                 true
             }

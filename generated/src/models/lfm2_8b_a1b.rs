@@ -36,19 +36,73 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+const AFTER_TURN_END: State = State(2);
 
-/// What may follow in this state: `<|im_end|>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<|im_end|>").at_end()];
+/// The name of the function that is called.
+const CALL_NAME: State = State(3);
+
+/// Only markers may stand here.
+const AFTER_FUNCTION_NAME_SUFFIX: State = State(4);
+
+/// Only markers may stand here.
+const AFTER_FUNCTION_CLOSE: State = State(5);
+
+/// The name of an argument.
+const ARGUMENT_NAME: State = State(6);
+
+/// An argument's value, as a literal.
+const ARGUMENT_VALUE: State = State(7);
+
+/// Only markers may stand here.
+const AFTER_CALL_2: State = State(8);
+
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_start|>assistant"),
+    Marker::new("<|tool_call_start|>["),
+];
+
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_start|>[`.
+const CONTENT_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|tool_call_start|>["),
+];
+
+/// What may follow in this state: `(`.
+const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("(")];
+
+/// What may follow in this state: `)`.
+const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[Marker::new(")")];
+
+/// What may follow in this state: `<|im_end|>`, `,`, `]<|tool_call_end|>`, `<|tool_call_start|>[`.
+const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new(",").layout("", " "),
+    Marker::new("]<|tool_call_end|>"),
+    Marker::new("<|tool_call_start|>["),
+];
+
+/// What may follow in this state: `=`.
+const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("=")];
+
+/// What may follow in this state: `,`, `)`.
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+    Marker::new(",").layout("", " "),
+    Marker::new(")"),
+];
 
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {
@@ -56,7 +110,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -69,9 +123,25 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
@@ -82,14 +152,79 @@ impl Machine for Parser {
                     _ => Flow::Misfit,
                 }
             }
+            CALL_NAME => {
+                match io.name(CALL_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENT_NAME),
+                }
+            }
+            AFTER_FUNCTION_CLOSE => {
+                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(2) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.argument_literal();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            ARGUMENT_VALUE => {
+                match io.literal_value() {
+                    Found::Wait => Flow::Wait,
+                    Found::Done => {
+                        io.end_argument();
+                        Flow::Go(AFTER_CALL_2)
+                    }
+                    _ => Flow::Misfit,
+                }
+            }
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
             _ => Flow::Misfit,
         }
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             AFTER_TURN_END => true,
+            AFTER_FUNCTION_CLOSE => true,
             _ => false,
         }
     }

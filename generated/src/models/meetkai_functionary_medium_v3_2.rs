@@ -36,25 +36,37 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start_header_id|>assistant<|end_header_id|>\n\n>>>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: ">>>",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+const AFTER_TURN_END: State = State(2);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(2);
+const CALL_NAME: State = State(3);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: State = State(3);
+const ARGUMENTS: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+const AFTER_CALL_2: State = State(5);
+
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|eot_id|>").at_end(),
+    Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+    Marker::new("<|end_header_id|>"),
+    Marker::new(">>>all\n"),
+    Marker::new(">>>"),
+];
 
 /// What may follow in this state: `<|eot_id|>`, `>>>all\n`, `>>>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -69,7 +81,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|eot_id|>`, `>>>`, `>>>all\n`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new(">>>"),
     Marker::new(">>>all\n"),
@@ -81,7 +93,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -94,6 +106,18 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 2 | 3) => Flow::Go(CONTENT),
+                    Found::Marker(4) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -127,13 +151,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_CALL_2)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -150,9 +174,10 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => true,
+            AFTER_CALL_2 => true,
             _ => false,
         }
     }

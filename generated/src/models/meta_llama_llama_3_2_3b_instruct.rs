@@ -36,22 +36,33 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start_header_id|>assistant<|end_header_id|>\n\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+const AFTER_TURN_END: State = State(2);
 
 /// A call, as one object.
-const CALL: State = State(2);
+const CALL: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(3);
+const AFTER_CALL_2: State = State(4);
+
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `{`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|eot_id|>").at_end(),
+    Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+    Marker::new("<|end_header_id|>"),
+    Marker::new("{").peek(),
+];
 
 /// What may follow in this state: `<|eot_id|>`, `{`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -60,7 +71,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|eot_id|>`, `{`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new("{").peek(),
 ];
@@ -82,7 +93,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -95,6 +106,18 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 2) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -117,13 +140,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_CALL_2)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -139,9 +162,10 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => true,
+            AFTER_CALL_2 => true,
             _ => false,
         }
     }

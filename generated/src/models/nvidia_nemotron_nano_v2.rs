@@ -41,26 +41,37 @@ const ENTRIES: &[Entry<'static>] = &[
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(3);
+const AFTER_SECTION_START: State = State(4);
 
 /// A call, as one object.
-const CALL: State = State(4);
+const CALL: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(5);
+const AFTER_CALL_2: State = State(6);
 
 /// Only markers may stand here.
-const AFTER_TOOLS: State = State(6);
+const AFTER_TOOLS: State = State(7);
+
+/// What may follow in this state: `<SPECIAL_12>`, `<SPECIAL_11>Assistant`, `<think>`, `<TOOLCALL>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
+    Marker::new("<SPECIAL_11>Assistant"),
+    Marker::new("<think>").layout("", "\n"),
+    Marker::new("<TOOLCALL>"),
+];
 
 /// What may follow in this state: `<SPECIAL_12>`, `<think>`, `<TOOLCALL>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -80,7 +91,7 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<SPECIAL_12>`, `,`, `]`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
     Marker::new(","),
     Marker::new("]"),
@@ -114,7 +125,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -127,6 +138,22 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -175,13 +202,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_CALL_2)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -223,10 +250,11 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => true,
+            AFTER_CALL_2 => true,
             AFTER_TOOLS => true,
             _ => false,
         }

@@ -36,73 +36,135 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start|>assistant",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(3);
-
-/// Only markers may stand here.
-const AFTER_FUNCTION_NAME_SUFFIX: State = State(4);
+const CALL_NAME: State = State(4);
 
 /// The arguments, as one JSON value.
 const ARGUMENTS: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(6);
+const AFTER_CALL_2: State = State(6);
 
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(7);
 
-/// What may follow in this state: `<|return|>`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `to=functions.`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|return|>").at_end(),
-    Marker::new("<|channel|>analysis<|message|>"),
-    Marker::new("<|channel|>final<|message|>"),
-    Marker::new("to=functions.").layout(" ", ""),
-];
-
-/// What may follow in this state: `<|return|>`, `<|end|><|start|>assistant`, `to=functions.`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|return|>").at_end(),
-    Marker::new("<|end|><|start|>assistant"),
-    Marker::new("to=functions.").layout(" ", ""),
-];
-
-/// What may follow in this state: `<|channel|>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("<|channel|>")];
-
-/// What may follow in this state: `commentary json<|message|>`.
-const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("commentary json<|message|>"),
-];
-
-/// What may follow in this state: `<|return|>`, `<|call|>`, `to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`.
+/// What may follow in this state: `<|return|>`, `<|end|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|return|>").at_end(),
-    Marker::new("<|call|>"),
-    Marker::new("to=functions.").layout(" ", ""),
+    Marker::new("<|end|>").at_end(),
+    Marker::new("<|start|>assistant"),
     Marker::new("<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+    Marker::new("<|channel|>commentary<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("to=functions.").layout(" ", ""),
+    Marker::new("<|start|>assistant to=functions."),
+    Marker::new("<|channel|>commentary to=functions."),
+    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+    Marker::new("<|channel|>analysis to=functions."),
+    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
 ];
 
-/// What may follow in this state: `<|return|>`, `to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
+/// What may follow in this state: `<|return|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|return|>").at_end(),
-    Marker::new("to=functions.").layout(" ", ""),
+    Marker::new("<|end|>").at_end(),
     Marker::new("<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+    Marker::new("<|channel|>commentary<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("to=functions.").layout(" ", ""),
+    Marker::new("<|start|>assistant to=functions."),
+    Marker::new("<|channel|>commentary to=functions."),
+    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+    Marker::new("<|channel|>analysis to=functions."),
+    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+];
+
+/// What may follow in this state: `<|return|>`, `<|end|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+const REASONING_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|return|>").at_end(),
+    Marker::new("<|end|>").at_end(),
+    Marker::new("<|end|>"),
+    Marker::new("to=functions.").layout(" ", ""),
+    Marker::new("<|start|>assistant to=functions."),
+    Marker::new("<|channel|>commentary to=functions."),
+    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+    Marker::new("<|channel|>analysis to=functions."),
+    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+];
+
+/// What may follow in this state: `<|channel|>commentary json<|message|>`, `<|channel|>analysis<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|constrain|>json<|message|>`, `<|message|>`.
+const CALL_NAME_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|channel|>commentary json<|message|>"),
+    Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|channel|>commentary<|message|>"),
+    Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
+    Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+    Marker::new("<|constrain|>json<|message|>"),
+    Marker::new("<|message|>"),
+];
+
+/// What may follow in this state: `<|return|>`, `<|end|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`.
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|return|>").at_end(),
+    Marker::new("<|end|>").at_end(),
+    Marker::new("<|call|>"),
+    Marker::new("to=functions.").layout(" ", ""),
+    Marker::new("<|start|>assistant to=functions."),
+    Marker::new("<|channel|>commentary to=functions."),
+    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+    Marker::new("<|channel|>analysis to=functions."),
+    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+    Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|channel|>final<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+    Marker::new("<|channel|>commentary<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+];
+
+/// What may follow in this state: `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`.
+const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|return|>").at_end(),
+    Marker::new("<|end|>").at_end(),
+    Marker::new("to=functions.").layout(" ", ""),
+    Marker::new("<|start|>assistant to=functions."),
+    Marker::new("<|channel|>commentary to=functions."),
+    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+    Marker::new("<|channel|>analysis to=functions."),
+    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+    Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|channel|>final<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+    Marker::new("<|channel|>commentary<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
 ];
 
 impl Machine for Parser {
@@ -111,7 +173,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -124,15 +186,31 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1) => {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(2 | 4 | 5 | 6 | 7 | 8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(2) => Flow::Go(CONTENT),
-                    Found::Marker(3) => {
+                    Found::Marker(10 | 11 | 12 | 13 | 14 | 15) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
+            CONTENT => {
+                match io.text(Channel::Content, CONTENT_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3 | 4 | 5 | 6 | 7 | 8) => Flow::Go(CONTENT),
+                    Found::Marker(9 | 10 | 11 | 12 | 13 | 14) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -142,12 +220,12 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, REASONING_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(2) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(3 | 4 | 5 | 6 | 7 | 8) => {
                         io.hold(REASONING);
                         Flow::Go(CALL_NAME)
                     }
@@ -163,17 +241,10 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(CALL_NAME_MARKERS) {
-                    Found::Marker(0) => {
+                    Found::Marker(0 | 1 | 2 | 3 | 4 | 5 | 6) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(ARGUMENTS)
                     }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Misfit,
-                }
-            }
-            AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
@@ -181,31 +252,31 @@ impl Machine for Parser {
             ARGUMENTS => {
                 match io.json_arguments() {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
+                    Found::Done => Flow::Go(AFTER_CALL_2),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
-                    Found::Marker(0) => {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1) => {
+                    Found::Marker(2) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(3 | 4 | 5 | 6 | 7 | 8) => {
                         io.end_call();
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(3) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(4) => {
+                    Found::Marker(10 | 11 | 12 | 13 | 14 | 15) => {
                         io.end_call();
                         Flow::Go(CONTENT)
                     }
@@ -218,16 +289,16 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END => {
                 match io.expect(AFTER_PER_CALL_END_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(2 | 3 | 4 | 5 | 6 | 7) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(3) => Flow::Go(CONTENT),
+                    Found::Marker(9 | 10 | 11 | 12 | 13 | 14) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -238,10 +309,11 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => {
+            AFTER_CALL_2 => {
                 io.end_call();
                 true
             }

@@ -36,25 +36,35 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+const AFTER_TURN_END: State = State(2);
 
 /// A call, as one object.
-const CALL: State = State(2);
+const CALL: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(3);
+const AFTER_CALL_2: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(4);
+const AFTER_PER_CALL_END: State = State(5);
+
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_start|>assistant"),
+    Marker::new("<tool_call>").layout("\n", "\n"),
+];
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -63,7 +73,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
@@ -92,7 +102,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -105,6 +115,18 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -125,12 +147,12 @@ impl Machine for Parser {
             CALL => {
                 match io.call_object(&CALL_SHAPE, false) {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
+                    Found::Done => Flow::Go(AFTER_CALL_2),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -168,9 +190,10 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => {
+            AFTER_CALL_2 => {
                 io.end_call();
                 true
             }

@@ -36,7 +36,7 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n<think>\n</think>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
     Entry {
@@ -50,28 +50,39 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: Some(false),
         text: "<|im_start|>assistant\n<think>\n</think>",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
 
 /// A call, as one object.
-const CALL: State = State(3);
+const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+const AFTER_CALL_2: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(5);
+const AFTER_PER_CALL_END: State = State(6);
+
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_start|>assistant"),
+    Marker::new("<think>").layout("", "\n"),
+    Marker::new("<tool_call>").layout("\n", "\n"),
+];
 
 /// What may follow in this state: `<|im_end|>`, `<think>`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -88,7 +99,7 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
@@ -119,7 +130,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -132,6 +143,22 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -171,12 +198,12 @@ impl Machine for Parser {
             CALL => {
                 match io.call_object(&CALL_SHAPE, false) {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
+                    Found::Done => Flow::Go(AFTER_CALL_2),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -223,10 +250,11 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => {
+            AFTER_CALL_2 => {
                 io.end_call();
                 true
             }

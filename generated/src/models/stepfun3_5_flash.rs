@@ -48,35 +48,47 @@ const ENTRIES: &[Entry<'static>] = &[
     },
 ];
 
-/// Plain text of this channel.
-const CONTENT: State = State(0);
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
 
 /// Plain text of this channel.
-const REASONING: State = State(1);
+const CONTENT: State = State(1);
+
+/// Plain text of this channel.
+const REASONING: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(2);
+const AFTER_TURN_END: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_START: State = State(3);
+const AFTER_PER_CALL_START: State = State(4);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(4);
+const CALL_NAME: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_NAME_SUFFIX: State = State(5);
+const AFTER_FUNCTION_NAME_SUFFIX: State = State(6);
 
 /// The name of an argument.
-const ARGUMENT_NAME: State = State(6);
+const ARGUMENT_NAME: State = State(7);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_CLOSE: State = State(7);
+const AFTER_FUNCTION_CLOSE: State = State(8);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(8);
+const AFTER_PER_CALL_END: State = State(9);
 
 /// The raw text of an argument's value.
-const ARGUMENT_VALUE: State = State(9);
+const ARGUMENT_VALUE: State = State(10);
+
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`, `<function=`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_start|>assistant"),
+    Marker::new("<think>").layout("", "\n"),
+    Marker::new("<tool_call>").layout("", "\n"),
+    Marker::new("<function="),
+];
 
 /// What may follow in this state: `<|im_end|>`, `<think>`, `<tool_call>`, `<function=`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -154,7 +166,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -167,6 +179,26 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(4) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -339,6 +371,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             REASONING => true,
             AFTER_TURN_END => true,

@@ -36,28 +36,38 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|assistant|>\n",
         channel: Channel::Content,
-        state: CONTENT,
+        state: AFTER_CALL,
         read: "",
     },
 ];
 
+/// Only markers may stand here.
+const AFTER_CALL: State = State(0);
+
 /// Plain text of this channel.
-const CONTENT: State = State(0);
+const CONTENT: State = State(1);
 
 /// Only markers may stand here.
-const AFTER_TURN_END: State = State(1);
+const AFTER_TURN_END: State = State(2);
 
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(2);
+const AFTER_SECTION_START: State = State(3);
 
 /// A call, as one object.
-const CALL: State = State(3);
+const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+const AFTER_CALL_2: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_TOOLS: State = State(5);
+const AFTER_TOOLS: State = State(6);
+
+/// What may follow in this state: `<|end|>`, `<|assistant|>`, `<tool_calls>`.
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|end|>").layout("\n", "").at_end(),
+    Marker::new("<|assistant|>"),
+    Marker::new("<tool_calls>").layout("\n", ""),
+];
 
 /// What may follow in this state: `<|end|>`, `<tool_calls>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -69,7 +79,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<|end|>`, `,`, `]`, `</tool_calls>`, `<tool_calls>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|end|>").layout("\n", "").at_end(),
     Marker::new(","),
     Marker::new("]"),
@@ -101,7 +111,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        CONTENT
+        AFTER_CALL
     }
 
     fn plain(&self) -> State {
@@ -114,6 +124,18 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -143,13 +165,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_CALL_2)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_CALL_2 => {
+                match io.expect(AFTER_CALL_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -183,9 +205,10 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         match state {
+            AFTER_CALL => true,
             CONTENT => true,
             AFTER_TURN_END => true,
-            AFTER_CALL => true,
+            AFTER_CALL_2 => true,
             AFTER_TOOLS => true,
             _ => false,
         }
