@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use unjinja_spec::{
-    Capabilities, Channel, ContentMode, Evidence, FormatSpec, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens, ToolFormat, Tools,
+    Capabilities, Channel, ContentMode, Evidence, FormatSpec, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens,
+    ToolFormat, Tools,
 };
 
 use crate::calls::{self, Trouble};

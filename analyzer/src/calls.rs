@@ -641,7 +641,10 @@ fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Tur
     let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
     let other = encoding.before_other.as_deref().map(split_between);
     if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
-        return unsupported("A2", format!("a value that is no string begins with {other_prefix:?}, a string with {value_prefix:?}"));
+        return unsupported(
+            "A2",
+            format!("a value that is no string begins with {other_prefix:?}, a string with {value_prefix:?}"),
+        );
     }
     let is_quote_token = !matches!(quote.as_str(), "" | "\"" | "'");
     let tools = Tools {

@@ -122,7 +122,8 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     }
     (frame.content.end, frame.end) = split_end(lab, s, after, &frame, calls, &call);
 
-    frame.user_start = user_start(lab, s, past.as_deref().unwrap_or(""), &format!("{}{}", frame.content.end, frame.end));
+    frame.user_start =
+        user_start(lab, s, past.as_deref().unwrap_or(""), &format!("{}{}", frame.content.end, frame.end));
     if reasoning.mode == ReasoningMode::None && frame.content.mode == ContentMode::Plain {
         if let Some((instructed, content)) = instructed_reasoning(lab, s) {
             (reasoning, frame.content) = (instructed, content);
@@ -133,7 +134,8 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
         reasoning.switch = switch_of(&raw_prompts);
     }
     // Where the absence of reasoning is written otherwise than by an empty block.
-    reasoning.empty = frame.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim())).cloned().unwrap_or_default();
+    reasoning.empty =
+        frame.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim())).cloned().unwrap_or_default();
     frame.reasoning = reasoning;
     Ok(frame)
 }

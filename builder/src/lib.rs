@@ -217,30 +217,44 @@ impl Templates {
         self
     }
 
-    /// Writes one module per template to `out`, and tells cargo what to watch.
+    /// The specs of the templates, each with its overlay merged over it; also those that are unsupported.
     ///
     /// # Errors
-    /// Those of [`Build::tokens`], for all templates at once.
-    pub fn compile(self, out: impl AsRef<Path>) -> Result<(), BuildError> {
-        println!("cargo::rerun-if-changed={}", self.folder.display());
-        let (mut names, mut modules, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    /// Those of [`Build::spec`], for all templates at once.
+    pub fn specs(&self) -> Result<Vec<FormatSpec>, BuildError> {
+        let (mut specs, mut problems) = (Vec::new(), Vec::new());
         for path in templates_in(&self.folder)? {
-            let mut build = Build::new(Input::template(&path)).runtime(self.runtime.clone());
             let overlay = path.with_extension("overlay.toml");
+            let mut build = Build::new(Input::template(path));
             if overlay.exists() {
                 build = build.overlay(overlay);
             }
             match build.spec() {
-                Ok(spec) => match &spec.unsupported {
-                    Some(reason) => println!("cargo::warning={}: no parser: {reason}", path.display()),
-                    None => match unjinja_codegen::module(&spec, &self.runtime) {
-                        Ok(module) => {
-                            names.push(quote::format_ident!("{}", spec.template.name));
-                            modules.push(module);
-                        }
-                        Err(error) => problems.push(error.to_string()),
-                    },
-                },
+                Ok(spec) => specs.push(spec),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        if problems.is_empty() { Ok(specs) } else { Err(BuildError::new(problems.join("\n"))) }
+    }
+
+    /// Writes one module per template and a function `all()` to `out`, and tells cargo what to watch.
+    ///
+    /// # Errors
+    /// Those of [`specs`](Self::specs), and specs that make no parser; for all templates at once.
+    pub fn compile(self, out: impl AsRef<Path>) -> Result<(), BuildError> {
+        println!("cargo::rerun-if-changed={}", self.folder.display());
+        let (mut names, mut modules, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+        for spec in self.specs()? {
+            let info = &spec.template;
+            if let Some(reason) = &spec.unsupported {
+                println!("cargo::warning={}: no parser: {reason}", self.folder.join(&info.file).display());
+                continue;
+            }
+            match unjinja_codegen::module(&spec, &self.runtime) {
+                Ok(module) => {
+                    names.push(quote::format_ident!("{}", info.name));
+                    modules.push(module);
+                }
                 Err(error) => problems.push(error.to_string()),
             }
         }
@@ -248,15 +262,17 @@ impl Templates {
             return Err(BuildError::new(problems.join("\n")));
         }
         let (runtime, count) = (&self.runtime, names.len());
-        let list = quote! {
+        let source = unjinja_codegen::format(quote! {
+            #(#modules)*
+
             /// All parsers, in order of their names.
             pub fn all() -> [&'static dyn #runtime::ChatParser; #count] {
                 [#(&#names::Parser),*]
             }
-        };
-        let source = unjinja_codegen::format(quote!(#(#modules)* #list)).map_err(BuildError::new)?;
+        });
         let out = out.as_ref();
-        std::fs::write(out, source).map_err(|e| BuildError::new(format!("{}: {e}", out.display())))
+        std::fs::write(out, source.map_err(BuildError::new)?)
+            .map_err(|e| BuildError::new(format!("{}: {e}", out.display())))
     }
 }
 

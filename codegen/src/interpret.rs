@@ -145,9 +145,7 @@ impl Machine for Interpreter<'_> {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match &self.state(state).end {
-            Some(actions) => {
-                self.perform(actions, state, io)
-            }
+            Some(actions) => self.perform(actions, state, io),
             None => false,
         }
     }

@@ -169,7 +169,9 @@ fn spaced(source: &str) -> String {
         let depth = line.len() - body.len();
         let begins = ["/// ", "#[", "pub fn ", "fn ", "impl ", "pub mod ", "pub const ", "const "];
         let begins = depth <= 4 && begins.iter().any(|start| body.starts_with(start));
-        let attached = previous.is_empty() || previous.ends_with('{') || previous.trim_start().starts_with("///")
+        let attached = previous.is_empty()
+            || previous.ends_with('{')
+            || previous.trim_start().starts_with("///")
             || previous.trim_start().starts_with("#[");
         // Short constants stand together.
         let short = previous.ends_with(';') && body.starts_with("const ");

@@ -179,7 +179,10 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     };
     let named = match id.position {
         CallIdPosition::InName => Action::StartLabelled { prefix: id.prefix.clone(), separator: id.suffix.clone() },
-        _ if is_symbol(&tools.section_start) && is_symbol(&tools.per_call_start) && is_symbol(&function.name_prefix) => {
+        _ if is_symbol(&tools.section_start)
+            && is_symbol(&tools.per_call_start)
+            && is_symbol(&function.name_prefix) =>
+        {
             Action::StartOffered
         }
         _ => Action::StartCall,
@@ -350,7 +353,10 @@ fn pieces(key: &'static str, text: &str, role: Role) -> Expr {
         let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
         let mut literal = literal(key, piece, role);
         // A frame that ends in a word needs its line to end too: a longer word is another frame.
-        if role == Role::ContentFrame && literal.core.ends_with(char::is_alphanumeric) && literal.after.starts_with('\n') {
+        if role == Role::ContentFrame
+            && literal.core.ends_with(char::is_alphanumeric)
+            && literal.after.starts_with('\n')
+        {
             literal.after.remove(0);
             literal.core.push('\n');
         }

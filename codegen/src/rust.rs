@@ -64,7 +64,8 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
     let preserved = &spec.tokens.preserved;
     let has_shapes = states.clone().any(|(_, state)| matches!(state.hole, Some(Hole::Object(_))));
     let has_markers = states.clone().any(|(_, state)| !state.arms.is_empty());
-    let mut imports = vec!["Channel", "Entry", "Facts", "Flow", "Found", "Io", "Machine", "Message", "Options", "State", "Stream"];
+    let mut imports =
+        vec!["Channel", "Entry", "Facts", "Flow", "Found", "Io", "Machine", "Message", "Options", "State", "Stream"];
     imports.extend(has_shapes.then_some("CallShape"));
     imports.extend(has_markers.then_some("Marker"));
     imports.sort_unstable();
@@ -280,7 +281,9 @@ fn action(lowered: &Lowered, index: usize, action: &Action) -> TokenStream {
         Action::StartCall => quote!(io.start_call();),
         Action::StartLabelled { prefix, separator } => quote!(io.start_call_labelled(#prefix, #separator);),
         Action::Id => quote!(io.id();),
-        Action::StartOffered => quote!(if !io.start_offered_call() { return Flow::Misfit; }),
+        Action::StartOffered => quote!(if !io.start_offered_call() {
+            return Flow::Misfit;
+        }),
         Action::Argument(ArgumentKind::BySchema { python }) => quote!(io.argument(#python);),
         Action::Argument(ArgumentKind::Text) => quote!(io.argument_text();),
         Action::Argument(ArgumentKind::Other { python }) => quote!(io.argument_other(#python);),

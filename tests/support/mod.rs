@@ -7,9 +7,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 use unjinja::testing::Case;
-use unjinja::{Options, Tools};
+use unjinja::{DiagnosticKind, Options, Tools};
+use unjinja_build::Templates;
 use unjinja_codegen::Lowered;
 use unjinja_spec::FormatSpec;
 
@@ -35,7 +37,7 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A committed spec with its overlay, ready to be interpreted.
+/// A spec with its overlay, ready to be interpreted.
 pub struct Model {
     pub spec: FormatSpec,
     pub lowered: Lowered,
@@ -55,15 +57,24 @@ pub fn models() -> Result<Vec<Model>, Failure> {
     supported.map(|spec| Ok(Model { lowered: Lowered::new(&spec)?, spec })).collect()
 }
 
-/// A row of the corpus' `cases.jsonl`.
+/// The specs of our own templates whose format is supported.
+pub fn own_models() -> Result<Vec<Model>, Failure> {
+    let specs = Templates::new(root().join("templates")).specs()?;
+    let supported = specs.into_iter().filter(|spec| spec.unsupported.is_none());
+    supported.map(|spec| Ok(Model { lowered: Lowered::new(&spec)?, spec })).collect()
+}
+
+/// A case, and what a parser of it is given.
 pub struct CorpusCase {
     pub id: String,
+    /// The file name of the template.
     pub template: String,
-    pub output: String,
+    pub output: Vec<u8>,
     pub options: Options,
     pub case: Case,
 }
 
+/// The rows of the corpus' `cases.jsonl`.
 pub fn corpus_cases(corpus: &Path) -> Result<Vec<CorpusCase>, Failure> {
     let text = fs::read_to_string(corpus.join("cases.jsonl"))?;
     text.lines().map(|line| CorpusCase::read(&serde_json::from_str(line)?)).collect()
@@ -104,6 +115,109 @@ impl CorpusCase {
                 case = case.call_id(id);
             }
         }
-        Ok(Self { id, template: text(row, "template")?, output, options, case })
+        Ok(Self { id, template: text(row, "template")?, output: output.into_bytes(), options, case })
+    }
+}
+
+/// The cases of our own templates: `tests/cases/NAME.toml`, for each template the file of its name.
+pub fn own_cases() -> Result<Vec<CorpusCase>, Failure> {
+    let folder = root().join("tests/cases");
+    let tools = Tools::from_json(&fs::read_to_string(folder.join("tools.json"))?)?;
+    let mut paths = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, Failure>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let mut cases = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path)?;
+        let file: CaseFile = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        for case in file.case {
+            let id = format!("{name}: {}", case.name);
+            cases.push(case.read(&tools, id, format!("{name}.jinja")).map_err(|e| format!("{}: {e}", path.display()))?);
+        }
+    }
+    Ok(cases)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseFile {
+    case: Vec<OwnCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnCase {
+    name: String,
+    output: String,
+    thinking: Option<bool>,
+    generation_prompt: Option<String>,
+    #[serde(default = "yes")]
+    tools: bool,
+    #[serde(default = "yes")]
+    parallel_tool_calls: bool,
+    #[serde(default = "yes")]
+    extract_reasoning: bool,
+    #[serde(default)]
+    json_response: bool,
+    #[serde(default)]
+    reasoning: String,
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    diagnostics: Vec<String>,
+    #[serde(default)]
+    call: Vec<OwnCall>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnCall {
+    name: String,
+    arguments: Option<String>,
+    text: Option<String>,
+    id: Option<String>,
+    #[serde(default = "yes")]
+    complete: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl OwnCase {
+    fn read(self, tools: &Tools, id: String, template: String) -> Result<CorpusCase, Failure> {
+        let mut options = Options::new()
+            .parallel_tool_calls(self.parallel_tool_calls)
+            .extract_reasoning(self.extract_reasoning)
+            .json_response(self.json_response);
+        if self.tools {
+            options = options.tools(tools);
+        }
+        if let Some(on) = self.thinking {
+            options = options.thinking(on);
+        }
+        if let Some(text) = self.generation_prompt {
+            options = options.generation_prompt(text);
+        }
+        let mut case =
+            Case::new(&self.output).name(&id).options(&options).content(self.content).reasoning(self.reasoning);
+        for call in self.call {
+            case = match (call.arguments, call.text) {
+                (Some(arguments), None) => case.call(call.name, serde_json::from_str::<Value>(&arguments)?),
+                (None, Some(text)) => case.call_text(call.name, text),
+                _ => return Err(format!("the call of {:?} has to have `arguments` or `text`", call.name).into()),
+            };
+            if let Some(id) = call.id {
+                case = case.call_id(id);
+            }
+            if !call.complete {
+                case = case.incomplete();
+            }
+        }
+        for kind in self.diagnostics {
+            case = case.diagnostic(serde_json::from_value::<DiagnosticKind>(kind.into())?);
+        }
+        Ok(CorpusCase { id, template, output: self.output.into_bytes(), options, case })
     }
 }
