@@ -12,42 +12,57 @@ use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat};
 use crate::failure::{Done, Failure};
 use crate::input;
 
-/// Runs the command.
-pub(crate) fn run(paths: &[PathBuf], out: Option<&Path>, sources: Option<&Path>, as_json: bool) -> Done {
+/// What became of a set of templates.
+pub(crate) struct Analysed {
+    /// The specs, one for each distinct template text.
+    pub specs: Vec<FormatSpec>,
+    /// Templates without a spec, each with the reason.
+    pub problems: Vec<(String, String)>,
+    unreadable: bool,
+}
+
+/// Analyses the templates that paths name.
+pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>) -> Result<Analysed, Failure> {
     let files = input::templates(paths)?;
     let sources = match sources {
         Some(path) => read_sources(&input::text(path)?),
         None => HashMap::new(),
     };
-    if let Some(folder) = out {
-        std::fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
-    }
     let progress = progress(files.len());
-    let mut specs: Vec<FormatSpec> = Vec::new();
-    let mut problems = Vec::new();
-    let mut unreadable = false;
+    let mut analysed = Analysed { specs: Vec::new(), problems: Vec::new(), unreadable: false };
     for path in &files {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         progress.set_message(file.clone());
+        progress.inc(1);
         let text = match input::text(path) {
             Ok(text) => text,
             Err(failure) => {
-                unreadable = true;
-                problems.push((file, failure.to_string()));
+                analysed.unreadable = true;
+                analysed.problems.push((file, failure.to_string()));
                 continue;
             }
         };
         let naming = Naming { name: String::new(), source: sources.get(&file).cloned().unwrap_or_default(), file };
         match unjinja_build::analyze_text(&text, &naming) {
-            Ok(spec) => match specs.iter_mut().find(|known| known.template.sha256 == spec.template.sha256) {
-                Some(known) => known.template.also.push(naming.file),
-                None => specs.push(spec),
-            },
-            Err(error) => problems.push((naming.file, error.to_string())),
+            Ok(spec) => {
+                match analysed.specs.iter_mut().find(|known| known.template.sha256 == spec.template.sha256) {
+                    Some(known) => known.template.also.push(naming.file),
+                    None => analysed.specs.push(spec),
+                }
+            }
+            Err(error) => analysed.problems.push((naming.file, error.to_string())),
         }
-        progress.inc(1);
     }
     progress.finish_and_clear();
+    Ok(analysed)
+}
+
+/// Runs the command.
+pub(crate) fn run(paths: &[PathBuf], out: Option<&Path>, sources: Option<&Path>, as_json: bool) -> Done {
+    if let Some(folder) = out {
+        std::fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
+    }
+    let Analysed { specs, problems, unreadable } = all(paths, sources)?;
     let mut stdout = std::io::stdout().lock();
     for spec in &specs {
         if let Some(folder) = out {
@@ -56,7 +71,7 @@ pub(crate) fn run(paths: &[PathBuf], out: Option<&Path>, sources: Option<&Path>,
         }
         if !as_json {
             writeln!(stdout, "{}", line(spec))?;
-            if out.is_none() && files.len() == 1 {
+            if out.is_none() && specs.len() == 1 {
                 writeln!(stdout, "\n{}", spec.to_toml().trim_end())?;
             }
         }
@@ -88,15 +103,20 @@ fn progress(count: usize) -> ProgressBar {
     bar
 }
 
-/// What was found, on one line.
-fn line(spec: &FormatSpec) -> String {
-    let tools = match spec.tools.format {
+/// The name of a wire format, as specs write it.
+pub(crate) fn format_name(format: ToolFormat) -> &'static str {
+    match format {
         ToolFormat::None => "no tools",
         ToolFormat::JsonNative => "json_native",
         ToolFormat::TagWithJson => "tag_with_json",
         ToolFormat::TagWithTagged => "tag_with_tagged",
         ToolFormat::CallExpression => "call_expression",
-    };
+    }
+}
+
+/// What was found, on one line.
+fn line(spec: &FormatSpec) -> String {
+    let tools = format_name(spec.tools.format);
     let reasoning = match spec.reasoning.mode {
         ReasoningMode::None => "no reasoning".to_owned(),
         _ if spec.reasoning.start.trim().is_empty() => format!("reasoning up to {}", spec.reasoning.end.trim()),

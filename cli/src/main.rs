@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 mod analyze;
+mod check;
 mod codegen;
 mod failure;
 mod input;
@@ -70,8 +71,15 @@ enum Command {
     /// Render random conversations through each template and parse them back.
     #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
     Verify(verify::Arguments),
+    /// Make specs again and compare them with the committed ones; ends with 1 where something differs.
+    #[command(after_help = "Example:\n  unjinja check templates --specs generated/specs")]
+    Check(check::Arguments),
     /// List the models whose parsers are compiled in.
+    #[command(after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table")]
     List {
+        /// Print the Markdown table of this folder of specs instead.
+        #[arg(long, value_name = "DIR")]
+        specs: Option<PathBuf>,
         /// How to print.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
@@ -96,7 +104,9 @@ fn main() -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
-        Command::List { format } => list::run(format == Format::Json),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::List { specs: Some(folder), .. } => list::table(&folder),
+        Command::List { specs: None, format } => list::run(format == Format::Json),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
