@@ -6,6 +6,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use support::{Failure, corpus, corpus_cases, models};
+use unjinja_spec::ToolFormat;
 
 const KNOWN: &str = include_str!("corpus_known_failures.txt");
 
@@ -49,5 +50,18 @@ fn every_case_is_read_as_expected_interpreted_and_compiled() -> Result<(), Failu
     assert!(failures.is_empty(), "{} are new ({held} cases held):\n{}", failures.len(), failures.join("\n"));
     assert!(mended.is_empty(), "these hold now; take them out of tests/corpus_known_failures.txt: {mended:?}");
     assert!(held > 0 && runs > 100 * held, "{held} cases held in {runs} runs: too few to show anything");
+    Ok(())
+}
+
+#[test]
+fn every_classic_format_is_supported_by_several_models() -> Result<(), Failure> {
+    let models = models()?;
+    let count = |format: ToolFormat| models.iter().filter(|model| model.spec.tools.format == format).count();
+    assert!(models.len() >= 24, "{} models", models.len());
+    assert_eq!(models.len(), unjinja_generated::all().len(), "every supported spec is compiled in");
+    for (format, wanted) in [(ToolFormat::JsonNative, 10), (ToolFormat::TagWithJson, 4), (ToolFormat::TagWithTagged, 5)]
+    {
+        assert!(count(format) >= wanted, "{format:?}: {} of {wanted} models", count(format));
+    }
     Ok(())
 }

@@ -91,12 +91,15 @@ fn strip(s: &Sentinels, turn: &str, frame: &Frame) -> String {
         turn.strip_prefix(frame.assistant_start.trim_end()).unwrap_or(turn)
     });
     let body = frame::without_empty_reasoning(body, &frame.reasoning);
-    // A wrapper around an answer that is not there.
-    let body = match (frame.content.start.trim(), frame.content.end.trim()) {
-        ("", _) | (_, "") => body,
-        (start, end) => {
-            body.trim_start().strip_prefix(start).and_then(|rest| rest.trim_start().strip_prefix(end)).unwrap_or(body)
-        }
+    // A wrapper around an answer that is not there, or around the calls too.
+    let inside = match frame.content.start.trim() {
+        "" => None,
+        start => body.trim_start().strip_prefix(start).map(str::trim_start),
+    };
+    let body = match (inside, frame.content.end.trim()) {
+        (Some(inside), end) if !end.is_empty() => inside.strip_prefix(end).unwrap_or(inside),
+        (Some(inside), _) => inside,
+        (None, _) => body,
     };
     let end = frame.end.as_str();
     let core = end.trim();

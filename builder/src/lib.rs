@@ -174,6 +174,13 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
     let template = Template::parse(&naming.file, text).map_err(BuildError::new)?;
     let mut spec = analyze(&template, naming).map_err(BuildError::new)?;
     if spec.unsupported.is_none() {
+        // What the analysis found may not be enough to make a parser from.
+        spec.unsupported = spec.check().err().map(|error| {
+            let problems: Vec<&str> = error.problems.iter().map(|problem| problem.cause.as_str()).collect();
+            problems.join("; ")
+        });
+    }
+    if spec.unsupported.is_none() {
         match unjinja_codegen::Lowered::new(&spec) {
             Ok(_) => {
                 let verification = verify(&template, &spec, ROUND_TRIPS, 1);

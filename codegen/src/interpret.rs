@@ -46,7 +46,7 @@ impl<'s> Interpreter<'s> {
     }
 
     /// Does what a step says. `false` where the text turned out not to fit.
-    fn perform(&self, actions: &[Action], state: State, io: &mut Io<'_>) -> bool {
+    fn perform(&self, actions: &[Action], state: State, at_marker: bool, io: &mut Io<'_>) -> bool {
         for action in actions {
             match action {
                 Action::StartOffered => {
@@ -54,7 +54,8 @@ impl<'s> Interpreter<'s> {
                         return false;
                     }
                 }
-                Action::Hold => io.hold(self.fallback(state)),
+                Action::Hold if at_marker => io.hold(self.fallback(state)),
+                Action::Hold => io.hold_here(self.fallback(state)),
                 Action::StartCall => io.start_call(),
                 Action::StartLabelled { prefix, separator } => io.start_call_labelled(prefix, separator),
                 Action::Id => io.id(),
@@ -76,8 +77,8 @@ impl<'s> Interpreter<'s> {
         State(self.automaton.fallback(usize::from(state.0)) as u16)
     }
 
-    fn go(&self, step: &Step, state: State, io: &mut Io<'_>) -> Flow {
-        if self.perform(&step.actions, state, io) { Flow::Go(State(step.next as u16)) } else { Flow::Misfit }
+    fn go(&self, step: &Step, state: State, at_marker: bool, io: &mut Io<'_>) -> Flow {
+        if self.perform(&step.actions, state, at_marker, io) { Flow::Go(State(step.next as u16)) } else { Flow::Misfit }
     }
 }
 
@@ -136,16 +137,16 @@ impl Machine for Interpreter<'_> {
         };
         match (found, &here.otherwise) {
             (Found::Wait, _) => Flow::Wait,
-            (Found::Marker(index), _) => self.go(&here.arms[index].step, state, io),
-            (Found::Done, Some(step)) => self.go(step, state, io),
-            (Found::Other, Some(step)) if here.hole.is_none() => self.go(step, state, io),
+            (Found::Marker(index), _) => self.go(&here.arms[index].step, state, true, io),
+            (Found::Done, Some(step)) => self.go(step, state, false, io),
+            (Found::Other, Some(step)) if here.hole.is_none() => self.go(step, state, false, io),
             _ => Flow::Misfit,
         }
     }
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match &self.state(state).end {
-            Some(actions) => self.perform(actions, state, io),
+            Some(actions) => self.perform(actions, state, false, io),
             None => false,
         }
     }

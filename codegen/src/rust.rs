@@ -34,7 +34,7 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
         if actions.is_empty() {
             return Some(quote!(#name => true,));
         }
-        let actions = actions.iter().map(|a| action(lowered, 0, a));
+        let actions = actions.iter().map(|a| action(lowered, 0, a, false));
         Some(quote!(#name => { #(#actions)* true }))
     });
     let ends: Vec<_> = ends.collect();
@@ -243,17 +243,17 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
         }
         let numbers = state.arms.iter().enumerate().filter(|(_, other)| other.step == arm.step);
         let numbers = numbers.map(|(n, _)| Literal::usize_unsuffixed(n));
-        let body = go(lowered, index, &arm.step);
+        let body = go(lowered, index, &arm.step, true);
         arms.push(quote!(Found::Marker(#(#numbers)|*) => #body));
     }
     arms.push(quote!(Found::Wait => Flow::Wait,));
     match (&state.otherwise, &state.hole) {
         (Some(step), None) => {
-            let body = go(lowered, index, step);
+            let body = go(lowered, index, step, false);
             arms.push(quote!(_ => #body));
         }
         (Some(step), Some(_)) => {
-            let body = go(lowered, index, step);
+            let body = go(lowered, index, step, false);
             arms.push(quote!(Found::Done => #body));
             arms.push(quote!(_ => Flow::Misfit,));
         }
@@ -262,21 +262,21 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
     quote!(#name => match #read { #(#arms)* },)
 }
 
-fn go(lowered: &Lowered, index: usize, step: &Step) -> TokenStream {
+fn go(lowered: &Lowered, index: usize, step: &Step, at_marker: bool) -> TokenStream {
     let next = format_ident!("{}", lowered.automaton.states[step.next].name);
     if step.actions.is_empty() {
         return quote!(Flow::Go(#next),);
     }
-    let actions = step.actions.iter().map(|a| action(lowered, index, a));
+    let actions = step.actions.iter().map(|a| action(lowered, index, a, at_marker));
     quote!({ #(#actions)* Flow::Go(#next) })
 }
 
-fn action(lowered: &Lowered, index: usize, action: &Action) -> TokenStream {
+fn action(lowered: &Lowered, index: usize, action: &Action, at_marker: bool) -> TokenStream {
     match action {
         Action::Hold => {
             let automaton = &lowered.automaton;
             let state = format_ident!("{}", automaton.states[automaton.fallback(index)].name);
-            quote!(io.hold(#state);)
+            if at_marker { quote!(io.hold(#state);) } else { quote!(io.hold_here(#state);) }
         }
         Action::StartCall => quote!(io.start_call();),
         Action::StartLabelled { prefix, separator } => quote!(io.start_call_labelled(#prefix, #separator);),

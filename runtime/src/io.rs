@@ -261,7 +261,7 @@ impl Io<'_> {
             if let Found::Other = self.name_so_far(start, end) {
                 return Found::Other;
             }
-            let name = std::str::from_utf8(self.text[start..end].trim_ascii_end()).unwrap_or_default();
+            let name = std::str::from_utf8(self.text[start..end].trim_ascii()).unwrap_or_default();
             self.memory.capture.clear();
             self.memory.capture.push_str(name);
             if name.is_empty() {
@@ -278,7 +278,7 @@ impl Io<'_> {
     /// Whether what stands between two offsets may be a name, or the beginning of one and white space after it.
     fn name_so_far(&mut self, start: usize, end: usize) -> Found {
         let bytes = &self.text[start..end];
-        let name = bytes.trim_ascii_end();
+        let name = bytes.trim_ascii();
         let bad =
             |b: &u8| b.is_ascii_whitespace() || b.is_ascii_control() || matches!(b, b'<' | b'>' | b'"' | b'{' | b'}');
         if name.iter().any(bad)

@@ -35,7 +35,7 @@ pub struct Message {
     pub content: String,
     /// The tools that the model called, in the order of the output.
     pub tool_calls: Vec<ToolCall>,
-    /// What was odd about the output, in the order in which it was noticed.
+    /// What was odd about the output: of each call in turn, then what is about none.
     pub diagnostics: Vec<Diagnostic>,
 }
 

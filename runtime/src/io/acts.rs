@@ -17,6 +17,14 @@ impl Io<'_> {
         }
     }
 
+    /// Like [`hold`](Self::hold), where no marker but the text at hand itself may open a call.
+    pub fn hold_here(&mut self, state: State) {
+        if self.memory.hold.is_none() {
+            let here = self.memory.pos;
+            self.memory.hold = Some(Hold { text: here, marker: here, state });
+        }
+    }
+
     /// The name that was read announces a call.
     pub fn start_call(&mut self) {
         self.memory.name.clear();

@@ -1,0 +1,47 @@
+//! A small generator of random numbers that gives the same ones on every machine.
+
+/// Xorshift with a multiplied output.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator; different seeds, different numbers.
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03 | 1);
+        for _ in 0..4 {
+            rng.next();
+        }
+        rng
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// True every other time.
+    pub fn coin(&mut self) -> bool {
+        self.one_in(2)
+    }
+
+    /// One of several things.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn pick<T: Clone>(&mut self, things: &[T]) -> T {
+        things[self.below(things.len())].clone()
+    }
+}
