@@ -128,6 +128,14 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
     }
     give_back(&mut frame, &mut tools);
     let mut alternatives = BTreeMap::new();
+    if frame.content.mode != ContentMode::Plain {
+        let beside = style.and_then(|style| calls::frame_beside_calls(lab, s, style, &frame, &tools));
+        for (key, text) in beside.into_iter().flat_map(|(start, end)| [("content.start", start), ("content.end", end)]) {
+            if !text.trim().is_empty() {
+                alternatives.insert(key.to_owned(), vec![text]);
+            }
+        }
+    }
     if let Some(end) = style.and_then(|style| calls::end_after_content(lab, s, style)).filter(|end| *end != frame.end) {
         // Turns of calls end otherwise than turns of answers.
         if let Some(rest) = tools.section_end.strip_suffix(end.as_str()) {

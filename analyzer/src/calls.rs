@@ -144,6 +144,28 @@ pub(crate) fn end_after_content(lab: &Lab<'_>, s: &Sentinels, style: Style) -> O
     (name.end < content.start).then(|| turn[content.end..].to_owned())
 }
 
+/// C1 beside T1: what stands around an answer that calls follow, where that is not what stands around one alone.
+pub(crate) fn frame_beside_calls(
+    lab: &Lab<'_>,
+    s: &Sentinels,
+    style: Style,
+    frame: &Frame,
+    tools: &Tools,
+) -> Option<(String, String)> {
+    let turn = lab.turn(s, &Turn::calls(&[one(s)]).with_content(s.content), style).ok()?;
+    let content = text::once(&turn, s.content)?;
+    let before = turn[..content.start].strip_prefix(frame.assistant_start.as_str())?;
+    let before = frame::without_empty_reasoning(before, &frame.reasoning);
+    let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
+    let opener = openers.into_iter().find(|marker| !marker.trim().is_empty())?.trim();
+    let after = &turn[content.end..];
+    let after = &after[..after.find(opener)?];
+    let known = before.trim() == frame.content.start.trim() && after.trim() == frame.content.end.trim();
+    // Some templates write it just as reasoning.
+    let is_reasoning = before.trim() == frame.reasoning.start.trim();
+    (!known && !is_reasoning && !before.trim().is_empty()).then(|| (before.to_owned(), after.to_owned()))
+}
+
 fn space(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
 }

@@ -380,9 +380,9 @@ fn fail(mismatch: &Mismatch) {
 /// One thing that is not as expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Difference {
-    what: String,
-    expected: String,
-    found: String,
+    pub(crate) what: String,
+    pub(crate) expected: String,
+    pub(crate) found: String,
 }
 
 impl Difference {

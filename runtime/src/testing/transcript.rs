@@ -69,7 +69,6 @@ pub struct Transcript {
     pub events: Vec<Piece>,
     /// What they add up to.
     pub message: Message,
-    /// Events that may not come where they came.
     pub(crate) problems: Vec<Difference>,
 }
 
@@ -112,6 +111,12 @@ impl Transcript {
             (Event::ToolCallEnd { index, complete }, _) => self.events.push(Piece::End(*index, *complete)),
             (Event::Diagnostic(_), _) => {}
         }
+    }
+
+    /// What is wrong with the order of the events, if anything is: every call has a start and an end, and what belongs
+    /// to it comes between them; calls are numbered from 0; no fragment is empty.
+    pub fn disorder(&self) -> Option<String> {
+        self.problems.first().map(|problem| format!("expected {}, found {}", problem.expected, problem.found))
     }
 
     /// How another run differs from this one, if it does.
