@@ -1,7 +1,7 @@
 //! What a spec must say to be of use: the markers that its formats need, and no two statements that
 //! contradict each other. Everything is checked, whatever else is wrong.
 
-use crate::model::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, ToolFormat, Tools};
+use crate::model::{CallIdPosition, Channel, ContentMode, FormatSpec, MARKERS, ReasoningMode, SPEC_VERSION, ToolFormat, Tools};
 use crate::text;
 
 /// Something that a spec lacks or contradicts.
@@ -40,6 +40,7 @@ pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
             found.generation_prompt(spec);
             found.tools(&spec.tools);
             found.call_id(&spec.tools);
+            found.alternatives(spec);
         }
     }
     found.0
@@ -191,6 +192,23 @@ impl Findings {
                 let cause = "the output starts in `reasoning`, but `reasoning.mode` is `none`".to_owned();
                 let next = "say in `[reasoning]` what ends the reasoning, or let the output start in `content`";
                 self.add(&key, &["reasoning.mode"], cause, next);
+            }
+        }
+    }
+
+    fn alternatives(&mut self, spec: &FormatSpec) {
+        for (key, texts) in &spec.alternatives {
+            let place = format!("alternatives.{key:?}");
+            if !MARKERS.contains(&key.as_str()) {
+                let next = match text::nearest(key, MARKERS) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "write the dotted key of a marker, such as \"tools.per_call_start\"".to_owned(),
+                };
+                self.add(&place, &["alternatives"], format!("`{key}` is no marker that may have alternatives"), &next);
+            }
+            if texts.iter().any(|text| !has_core(text)) {
+                let cause = format!("an alternative of `{key}` is nothing but white space");
+                self.add(&place, &["alternatives"], cause, "write the text that does what the marker does, or remove it");
             }
         }
     }

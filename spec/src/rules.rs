@@ -56,7 +56,23 @@ fn by_key(case: &Case<'_>) -> Verdict {
         ("tokens", "preserved") => preserved(case),
         ("evidence" | "evidence.round_trips", _) => evidence(case, name),
         _ if table.starts_with("generation_prompt[") => generation_prompt(case, table, name),
+        _ if case.key.starts_with("alternatives") => alternatives(case),
         _ => no_rule(case),
+    }
+}
+
+/// An old parser does not know a text that came; one that went does not come any more.
+fn alternatives(case: &Case<'_>) -> Verdict {
+    let texts = |value: Option<&Value>| match value {
+        Some(Value::Array(items)) => items.clone(),
+        Some(other) => vec![other.clone()],
+        None => Vec::new(),
+    };
+    let old = texts(case.old);
+    if texts(case.new).iter().all(|text| old.contains(text)) {
+        verdict(Compatible, "an old parser reads more than is written now")
+    } else {
+        verdict(Breaking, "an old parser does not know the new alternative and takes it for text")
     }
 }
 
