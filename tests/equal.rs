@@ -64,6 +64,9 @@ impl Pair<'_> {
         let interpreter = self.model.lowered.interpreter(&self.model.spec);
         let cut = Cut::Random { seed };
         let whole = Transcript::of(self.parser, text, &Cut::Whole, self.options);
+        if let Some(problem) = whole.disorder() {
+            return Err(format!("{problem}\n  text     {:?}", String::from_utf8_lossy(text)));
+        }
         for (how, other) in [
             ("interpreted, whole", Transcript::of(&interpreter, text, &Cut::Whole, self.options)),
             ("compiled, cut", Transcript::of(self.parser, text, &cut, self.options)),

@@ -1,32 +1,14 @@
 //! Every render of the corpus, byte for byte. The oracle is Python's Jinja2, set up as Hugging Face does.
-//!
-//! The corpus is not part of the project: it is looked for at `$UNJINJA_CORPUS`, else beside the project,
-//! and is required in CI.
+
+mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
+use support::{Failure, corpus};
 use unjinja_analyzer::render::{Template, TemplateError};
-
-type Failure = Box<dyn std::error::Error>;
-
-/// The corpus, or `None` where it may be absent and is.
-fn corpus() -> Result<Option<PathBuf>, Failure> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
-    let path = std::env::var_os("UNJINJA_CORPUS").map_or_else(beside, PathBuf::from);
-    if path.join("conversations.json").is_file() {
-        return Ok(Some(path));
-    }
-    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
-        return Err(format!("no corpus at {}: CI needs it, set UNJINJA_CORPUS", path.display()).into());
-    }
-    // Straight to the terminal: what a passing test prints is not shown.
-    writeln!(std::io::stderr(), "SKIPPED: no corpus at {} (set UNJINJA_CORPUS to its folder)", path.display())?;
-    Ok(None)
-}
 
 fn text<'a>(row: &'a Value, key: &str) -> Option<&'a str> {
     row.get(key).and_then(Value::as_str)

@@ -117,16 +117,7 @@ impl Build {
         let spec = if !self.input.is_template {
             FormatSpec::from_toml(&text, &self.input.path.display().to_string()).map_err(BuildError::new)?
         } else if let Some(committed) = &self.committed {
-            let spec =
-                FormatSpec::from_toml(&read(committed)?, &committed.display().to_string()).map_err(BuildError::new)?;
-            if spec.template.sha256 != sha256(&text) {
-                return Err(BuildError::new(format!(
-                    "{} was made from another template than {}: run `unjinja check` to see what changed",
-                    committed.display(),
-                    self.input.path.display(),
-                )));
-            }
-            spec
+            self.committed_for(&text, committed).map_err(|error| error.in_file(committed))?
         } else {
             let file = file_name(&self.input.path);
             let naming = Naming { name: self.name.clone().unwrap_or_default(), source: self.source.clone(), file };
@@ -134,11 +125,28 @@ impl Build {
         };
         match &self.overlay {
             Some(path) => {
-                let overlay = Overlay::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
-                overlay.apply(&spec).map_err(BuildError::new)
+                let merged = || {
+                    let overlay =
+                        Overlay::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
+                    overlay.apply(&spec).map_err(BuildError::new)
+                };
+                merged().map_err(|error| error.in_file(path))
             }
             None => Ok(spec),
         }
+    }
+
+    /// The committed spec, if it was made from this template.
+    fn committed_for(&self, template: &str, committed: &Path) -> Result<FormatSpec, BuildError> {
+        let shown = committed.display().to_string();
+        let spec = FormatSpec::from_toml(&read(committed)?, &shown).map_err(BuildError::new)?;
+        if spec.template.sha256 == sha256(template) {
+            return Ok(spec);
+        }
+        let template = self.input.path.display();
+        Err(BuildError::new(format!(
+            "{shown} was made from another template than {template}: `unjinja analyze {template}` says what it is now",
+        )))
     }
 
     /// The items of the parser's module.
@@ -150,9 +158,9 @@ impl Build {
         let lowered = unjinja_codegen::Lowered::new(&spec).map_err(BuildError::new)?;
         let mut tokens = lowered.tokens(&spec, &self.runtime);
         if let Some(path) = &self.tools {
-            let text = read(path)?;
+            let text = read(path).map_err(|error| error.in_file(path))?;
             unjinja_codegen::check_tools(&text)
-                .map_err(|error| BuildError::new(format!("{}: {error}", path.display())))?;
+                .map_err(|error| BuildError::new(format!("{}: {error}", path.display())).in_file(path))?;
             let runtime = &self.runtime;
             tokens.extend(quote! {
                 /// The tools that are offered, known when this was built.
@@ -307,11 +315,23 @@ fn read(path: &Path) -> Result<String, BuildError> {
 #[derive(Clone, Debug)]
 pub struct BuildError {
     message: String,
+    file: Option<PathBuf>,
 }
 
 impl BuildError {
     fn new(cause: impl fmt::Display) -> Self {
-        Self { message: cause.to_string() }
+        Self { message: cause.to_string(), file: None }
+    }
+
+    /// That a file which was named beside the input (overlay, committed spec, tools) is to blame.
+    fn in_file(mut self, path: &Path) -> Self {
+        self.file = Some(path.to_owned());
+        self
+    }
+
+    /// The file that is to blame, where it is another than the input itself.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 }
 

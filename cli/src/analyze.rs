@@ -44,12 +44,10 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>) -> Result<Analysed,
         };
         let naming = Naming { name: String::new(), source: sources.get(&file).cloned().unwrap_or_default(), file };
         match unjinja_build::analyze_text(&text, &naming) {
-            Ok(spec) => {
-                match analysed.specs.iter_mut().find(|known| known.template.sha256 == spec.template.sha256) {
-                    Some(known) => known.template.also.push(naming.file),
-                    None => analysed.specs.push(spec),
-                }
-            }
+            Ok(spec) => match analysed.specs.iter_mut().find(|known| known.template.sha256 == spec.template.sha256) {
+                Some(known) => known.template.also.push(naming.file),
+                None => analysed.specs.push(spec),
+            },
             Err(error) => analysed.problems.push((naming.file, error.to_string())),
         }
     }

@@ -109,7 +109,9 @@ fn idle(path: &Path, spec: &FormatSpec) -> Result<Vec<String>, Failure> {
     let mut problems: Vec<String> = overlay
         .idle(spec)
         .into_iter()
-        .map(|key| format!("line {}: `{}` changes nothing: the analysis finds it by itself; remove it", key.line, key.key))
+        .map(|key| {
+            format!("line {}: `{}` changes nothing: the analysis finds it by itself; remove it", key.line, key.key)
+        })
         .collect();
     if let Err(error) = overlay.apply(spec) {
         problems.push(error.to_string());

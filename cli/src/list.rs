@@ -31,7 +31,13 @@ pub(crate) fn table(folder: &Path) -> Done {
         let trips = spec.evidence.round_trips;
         let source = if spec.template.source.is_empty() { &spec.template.file } else { &spec.template.source };
         let name = &spec.template.name;
-        writeln!(out, "| `{name}`{overlay} | {} | {calls} | {reasoning} | {} of {} |", cell(source), trips.held, trips.tried)?;
+        writeln!(
+            out,
+            "| `{name}`{overlay} | {} | {calls} | {reasoning} | {} of {} |",
+            cell(source),
+            trips.held,
+            trips.tried
+        )?;
     }
     Ok(())
 }

@@ -112,7 +112,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            // Some messages are framed excerpts, which begin in this way.
+            let text = failure.to_string();
+            eprintln!("error: {}", text.strip_prefix("error: ").unwrap_or(&text).trim_end());
             ExitCode::from(failure.code())
         }
     }

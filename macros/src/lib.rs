@@ -109,7 +109,7 @@ fn expand(input: TokenStream, kind: Kind) -> TokenStream {
 fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::TokenStream> {
     let at = |literal: &LitStr, message: String| syn::Error::new(literal.span(), message);
     let path = find(&arguments.path)?;
-    let mut watched = vec![path.clone()];
+    let mut read = vec![(path.clone(), &arguments.path)];
     let input = match kind {
         Kind::Template => Input::template(&path),
         Kind::Spec => Input::spec(&path),
@@ -118,7 +118,7 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
     if let Some(literal) = &arguments.overlay {
         let overlay = find(literal)?;
         build = build.overlay(&overlay);
-        watched.push(overlay);
+        read.push((overlay, literal));
     }
     if let Some(literal) = &arguments.spec {
         if kind == Kind::Spec {
@@ -129,19 +129,22 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
         }
         let spec = find(literal)?;
         build = build.committed_spec(&spec);
-        watched.push(spec);
+        read.push((spec, literal));
     }
     if let Some(literal) = &arguments.tools {
         let tools = find(literal)?;
         build = build.tools(&tools);
-        watched.push(tools);
+        read.push((tools, literal));
     }
     if let Some(runtime) = &arguments.runtime {
         build = build.runtime(quote!(#runtime));
     }
-    let tokens = build.tokens().map_err(|error| at(&arguments.path, error.to_string()))?;
+    let tokens = build.tokens().map_err(|error| {
+        let to_blame = read.iter().find(|(path, _)| error.file() == Some(path));
+        at(to_blame.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
+    })?;
     // So that cargo builds this again when a file changes.
-    let watched = watched.iter().map(|path| path.display().to_string());
+    let watched = read.iter().map(|(path, _)| path.display().to_string());
     Ok(quote! {
         #tokens
         #(const _: &[u8] = include_bytes!(#watched);)*

@@ -64,8 +64,8 @@ fn by_key(case: &Case<'_>) -> Verdict {
 /// An old parser does not know a text that came; one that went does not come any more.
 fn alternatives(case: &Case<'_>) -> Verdict {
     let texts = |value: Option<&Value>| match value {
-        Some(Value::Array(items)) => items.clone(),
-        Some(other) => vec![other.clone()],
+        Some(Value::Array(items)) => items.iter().map(|item| format!("{:?}", item.value)).collect(),
+        Some(other) => vec![format!("{other:?}")],
         None => Vec::new(),
     };
     let old = texts(case.old);
@@ -240,7 +240,7 @@ fn reasoning(case: &Case<'_>, name: &str) -> Verdict {
         ("start", Some(old), Some(new)) if old.trim().is_empty() != new.trim().is_empty() => {
             verdict(Breaking, "reasoning is marked at both ends in one spec and only at its end in the other")
         }
-        ("start" | "end", Some(old), Some(new)) => marker(old, new, Blank::Layout),
+        ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, Blank::Layout),
         ("ended_by_call", _, _) if is_true(case.new) => {
             verdict(Breaking, "an old parser keeps a call in unclosed reasoning as reasoning")
         }
@@ -263,7 +263,7 @@ fn content(case: &Case<'_>, name: &str) -> Verdict {
             verdict(Compatible, "fewer turns are wrapped: text without the wrapper is content to an old parser too")
         }
         ("mode", _, _) => verdict(Breaking, "an old parser leaves the wrapper of some answers in the content"),
-        ("start" | "end", Some(old), Some(new)) => marker(old, new, Blank::Layout),
+        ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, Blank::Layout),
         _ => no_rule(case),
     }
 }

@@ -381,6 +381,9 @@ impl Printer<'_> {
 
     fn joined(&self, nodes: &[Node]) -> String {
         let nodes = merged(nodes);
+        if nodes.is_empty() {
+            return self.style.literal("");
+        }
         let strings = nodes.iter().all(|node| !matches!(node, Node::Value(_)));
         let sign = if self.style.join == Join::Plus && strings { " + " } else { " ~ " };
         let pieces: Vec<String> = nodes

@@ -4,8 +4,7 @@
 #![allow(dead_code, reason = "each test compiles this on its own")]
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,21 +14,13 @@ use unjinja_build::Templates;
 use unjinja_codegen::Lowered;
 use unjinja_spec::FormatSpec;
 
+mod find;
+
 pub type Failure = Box<dyn std::error::Error>;
 
-/// The corpus, or `None` where it may be absent and is. It is no part of the project: it is looked for at
-/// `$UNJINJA_CORPUS`, else beside the project, and is required in CI.
-pub fn corpus() -> Result<Option<PathBuf>, Failure> {
-    let path = std::env::var_os("UNJINJA_CORPUS").map_or_else(|| root().join("../shared/corpus"), PathBuf::from);
-    if path.join("conversations.json").is_file() {
-        return Ok(Some(path));
-    }
-    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
-        return Err(format!("no corpus at {}: CI needs it, set UNJINJA_CORPUS", path.display()).into());
-    }
-    // Straight to the terminal: what a passing test prints is not shown.
-    writeln!(std::io::stderr(), "SKIPPED: no corpus at {} (set UNJINJA_CORPUS to its folder)", path.display())?;
-    Ok(None)
+/// The corpus, or `None` where it may be absent and is.
+pub fn corpus() -> Result<Option<std::path::PathBuf>, Failure> {
+    find::corpus(root())
 }
 
 /// The folder of the root package.

@@ -163,6 +163,13 @@ impl<'de> de::Deserializer<'de> for Draw<'_> {
         visitor.visit_map(Fields { random: self.0, fields: fields.iter() })
     }
 
+    /// The model's one map has markers for its keys.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let from = self.0.below(unjinja_spec::MARKERS.len());
+        let to = unjinja_spec::MARKERS.len().min(from + self.0.below(3));
+        visitor.visit_map(Fields { random: self.0, fields: MARKERS[from..to].iter() })
+    }
+
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -173,9 +180,11 @@ impl<'de> de::Deserializer<'de> for Draw<'_> {
     }
 
     serde::forward_to_deserialize_any! {
-        f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct map identifier ignored_any i128 u128
+        f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any i128 u128
     }
 }
+
+static MARKERS: [&str; unjinja_spec::MARKERS.len()] = unjinja_spec::MARKERS;
 
 struct Items<'r> {
     random: &'r mut Random,

@@ -1,0 +1,301 @@
+//! Random specs, and what a template must know beyond its spec.
+
+use unjinja_spec::{
+    Channel, Content, ContentMode, FormatSpec, GenerationPrompt, Reasoning, ReasoningMode, SPEC_VERSION, TemplateInfo,
+    ToolFormat, Turn,
+};
+
+use crate::marker::{Alphabet, Markers};
+use crate::node::Style;
+use crate::rng::Rng;
+use crate::tools;
+
+/// A spec with what its template needs besides.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The spec.
+    pub spec: FormatSpec,
+    /// What the spec does not say.
+    pub how: How,
+    /// The Jinja in which the template is written.
+    pub style: Style,
+}
+
+/// What history shows of reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// Every turn's reasoning.
+    #[default]
+    Always,
+    /// Reasoning after the last user message only.
+    AfterLastUser,
+    /// None: the template cuts it off the content.
+    Never,
+}
+
+/// What a template writes where a turn has no reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Absent {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// An empty block.
+    EmptyBlock,
+    /// The closing marker alone.
+    Closed,
+}
+
+/// What a template accepts as a call's arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Taken {
+    /// An object or JSON text.
+    #[default]
+    Both,
+    /// An object; JSON text is an error, or comes out as a string.
+    Object,
+    /// JSON text; an object is an error.
+    Text,
+}
+
+/// How literals are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Literals {
+    /// As JSON.
+    #[default]
+    Json,
+    /// As Python prints them.
+    Python,
+}
+
+/// What a template does, of which its spec does not speak.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    /// Text after a user message.
+    pub user_end: String,
+    /// Text before a system message; its end is that of a user message.
+    pub system_start: String,
+    /// The template begins with the token for the beginning.
+    pub bos: bool,
+    /// The list of tools shows how a call is written.
+    pub shows_example: bool,
+    /// What history shows of reasoning.
+    pub history: History,
+    /// What stands where there is no reasoning.
+    pub absent: Absent,
+    /// What arguments may be.
+    pub taken: Taken,
+    /// White space between an answer and calls, where there is an answer. The spec has it at its first opener.
+    pub lead: String,
+    /// A call's JSON is put together by hand.
+    pub by_hand: bool,
+    /// Keys of a nested function object, in order.
+    pub inner_order: Vec<String>,
+    /// A call's object says that it is a function.
+    pub says_type: bool,
+    /// Number of the first call, where calls are counted.
+    pub first_id: usize,
+    /// A counted id is a string.
+    pub id_is_text: bool,
+    /// Between the items of an array of calls.
+    pub array_glue: &'static str,
+    /// Values that are no strings, or all values of call expressions.
+    pub literals: Literals,
+    /// Where the template refuses more than one call it raises; else it writes the first only.
+    pub refuses: bool,
+    /// Prints content without looking whether there is any.
+    pub prints_null: bool,
+}
+
+/// Draws a spec that its own rules and the lowering accept.
+pub fn draw(rng: &mut Rng) -> Drawn {
+    loop {
+        let drawn = attempt(rng);
+        if drawn.spec.check().is_ok() && unjinja_codegen::Lowered::new(&drawn.spec).is_ok() {
+            return drawn;
+        }
+    }
+}
+
+fn attempt(rng: &mut Rng) -> Drawn {
+    let style = Style::draw(rng);
+    let mut how = How { bos: rng.coin(), ..How::default() };
+    let mut markers = Markers::new(rng);
+    let mut spec = FormatSpec {
+        spec_version: SPEC_VERSION,
+        unsupported: None,
+        template: TemplateInfo {
+            name: "drawn".into(),
+            source: String::new(),
+            file: "drawn.jinja".into(),
+            sha256: "0".repeat(64),
+            also: Vec::new(),
+        },
+        capabilities: unjinja_spec::Capabilities::default(),
+        turn: Turn::default(),
+        generation_prompt: Vec::new(),
+        reasoning: Reasoning::default(),
+        content: Content::default(),
+        tools: unjinja_spec::Tools::default(),
+        alternatives: std::collections::BTreeMap::new(),
+        tokens: unjinja_spec::Tokens::default(),
+        evidence: unjinja_spec::Evidence::default(),
+    };
+    turn(&mut markers, &mut spec, &mut how);
+    tools::draw(&mut markers, &mut spec, &mut how);
+    reasoning(&mut markers, &mut spec, &mut how);
+    content(&mut markers, &mut spec);
+    prompts(markers.rng(), &mut spec, &how);
+    capabilities(markers.rng(), &mut spec, &mut how);
+    Drawn { spec, how, style }
+}
+
+/// The frame of messages.
+fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
+    let names = markers.rng().pick(&[("user", "assistant"), ("user", "model"), ("User", "Bot"), ("human", "gpt")]);
+    let alphabet = markers.tags();
+    let turn = &mut spec.turn;
+    match markers.rng().below(4) {
+        // One pair of markers, with the role between.
+        0 => {
+            let (open, close) = markers.pair(alphabet);
+            let after = markers.rng().pick(&["\n", "\n", "\n\n"]);
+            turn.user_start = format!("{open}{}{after}", names.0);
+            turn.assistant_start = format!("{open}{}{after}", names.1);
+            how.system_start = format!("{open}system{after}");
+            turn.end = format!("{close}{}", markers.rng().pick(&["", "\n"]));
+            how.user_end.clone_from(&turn.end);
+        }
+        // A header between two markers.
+        1 => {
+            let (open, close) = markers.pair(alphabet);
+            let after = markers.rng().pick(&["", "\n", "\n\n"]);
+            turn.user_start = format!("{open}{}{close}{after}", names.0);
+            turn.assistant_start = format!("{open}{}{close}{after}", names.1);
+            how.system_start = format!("{open}system{close}{after}");
+            turn.end = format!("{}{}", markers.single(alphabet), markers.rng().pick(&["", "\n"]));
+            how.user_end.clone_from(&turn.end);
+        }
+        // A marker for each role.
+        2 => {
+            let after = markers.rng().pick(&["", "\n"]);
+            turn.user_start = format!("{}{after}", markers.single(alphabet));
+            turn.assistant_start = format!("{}{after}", markers.single(alphabet));
+            how.system_start = format!("{}{after}", markers.single(alphabet));
+            turn.end = if markers.rng().one_in(4) { String::new() } else { markers.single(alphabet) };
+            if markers.rng().coin() {
+                how.user_end.clone_from(&turn.end);
+            }
+        }
+        // A pair around what users say, and nothing before an answer.
+        _ => {
+            (turn.user_start, how.user_end) = markers.pair(alphabet);
+            how.system_start.clone_from(&turn.user_start);
+            turn.end = markers.single(alphabet);
+        }
+    }
+}
+
+fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
+    let calls = spec.tools.format != ToolFormat::None;
+    let reasoning = &mut spec.reasoning;
+    let kind = markers.rng().below(10);
+    if kind < 3 {
+        return;
+    }
+    let alphabet = markers.tags();
+    let (open, close) = markers.laid_out(alphabet);
+    let after = markers.space();
+    reasoning.end = format!("{close}{}", if after == " " { "" } else { after });
+    reasoning.mode = ReasoningMode::TagBased;
+    let fields = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
+    reasoning.field = markers.rng().pick(&fields).to_owned();
+    reasoning.start = open;
+    match kind {
+        3 => {
+            // Only the end is marked.
+            reasoning.start = String::new();
+            how.history = markers.rng().pick(&[History::Always, History::AfterLastUser]);
+        }
+        4 if calls => reasoning.mode = ReasoningMode::ToolsOnly,
+        5 | 6 => {
+            how.history = History::Never;
+            reasoning.field = String::new();
+        }
+        _ => {
+            how.history = markers.rng().pick(&[History::Always, History::Always, History::AfterLastUser]);
+            how.absent = markers.rng().pick(&[Absent::Nothing, Absent::Nothing, Absent::EmptyBlock, Absent::Closed]);
+            if how.absent == Absent::Closed {
+                reasoning.empty.clone_from(&reasoning.end);
+            }
+        }
+    }
+}
+
+fn content(markers: &mut Markers<'_>, spec: &mut FormatSpec) {
+    let shown = spec.reasoning.mode == ReasoningMode::TagBased && !spec.reasoning.field.is_empty();
+    spec.content.mode = match markers.rng().below(8) {
+        0 => ContentMode::AlwaysWrapped,
+        1 if shown && !spec.reasoning.start.is_empty() => ContentMode::WrappedWithReasoning,
+        _ => return,
+    };
+    let alphabet = markers.tags();
+    (spec.content.start, spec.content.end) = markers.laid_out(alphabet);
+}
+
+/// What the switch of thinking does.
+fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
+    let start = spec.turn.assistant_start.clone();
+    let reasoning = &mut spec.reasoning;
+    let opened = (format!("{start}{}", reasoning.start), Channel::Reasoning);
+    let empty = (format!("{start}{}{}", reasoning.start, reasoning.end), Channel::Content);
+    let closed = (format!("{start}{}", reasoning.end), Channel::Content);
+    let bare = (start, Channel::Content);
+    let delimiter = reasoning.start.is_empty();
+    let mut add = |thinking, (text, starts_in): &(String, Channel)| {
+        spec.generation_prompt.push(GenerationPrompt { thinking, text: text.clone(), starts_in: *starts_in });
+    };
+    let hidden = how.history == History::Never;
+    if reasoning.mode == ReasoningMode::None || (delimiter && rng.coin()) {
+        return add(None, &bare);
+    }
+    if rng.coin() {
+        return add(None, if !delimiter && (hidden || rng.one_in(3)) { &opened } else { &bare });
+    }
+    reasoning.switch = rng.pick(&["enable_thinking", "thinking", "enable_reasoning", "reasoning"]).to_owned();
+    let ways = match (delimiter, hidden) {
+        (true, _) => vec![(&bare, &closed)],
+        (false, true) => vec![(&opened, &empty), (&opened, &bare), (&opened, &closed)],
+        (false, false) => vec![(&bare, &empty), (&opened, &empty), (&opened, &bare), (&opened, &closed), (&bare, &closed)],
+    };
+    let (on, off) = rng.pick(&ways);
+    add(None, if rng.coin() { on } else { off });
+    add(Some(true), on);
+    add(Some(false), off);
+}
+
+fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, how: &mut How) {
+    let calls = spec.tools.format != ToolFormat::None;
+    let can = &mut spec.capabilities;
+    can.tool_calls = calls;
+    can.tools = calls && !rng.one_in(8);
+    how.shows_example = can.tools && rng.one_in(3);
+    can.parallel_tool_calls = calls && (!spec.tools.gen_id_field.is_empty() || !rng.one_in(10));
+    can.parallel_tool_calls |= spec.tools.call_id.position == unjinja_spec::CallIdPosition::InName;
+    how.refuses = rng.coin();
+    can.system_role = !rng.one_in(8);
+    can.typed_content = rng.one_in(4);
+    can.object_arguments = calls && how.taken != Taken::Text;
+    can.string_arguments = calls && how.taken != Taken::Object;
+    can.reasoning = spec.reasoning.mode != ReasoningMode::None;
+    how.prints_null = calls && spec.content.mode == ContentMode::Plain && rng.one_in(8);
+    can.requires_nonnull_content = how.prints_null;
+    if spec.content.mode != ContentMode::Plain && how.history == History::Never {
+        // What cuts reasoning off an answer must know where the answer's own marker stands: not drawn.
+        how.prints_null = false;
+    }
+}
+
+/// A random alphabet with tags, for formats whose markers hold names.
+pub(crate) fn angle_or_wide(rng: &mut Rng) -> Alphabet {
+    rng.pick(&[Alphabet::Angle, Alphabet::Angle, Alphabet::Wide])
+}

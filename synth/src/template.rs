@@ -1,0 +1,217 @@
+//! From a drawn spec to a template that writes what it says.
+
+use unjinja_spec::{ContentMode, ReasoningMode, ToolFormat};
+
+use crate::calls;
+use crate::draw::{Absent, Drawn, History};
+use crate::node::{Join, Layout, Node, either, print, text, when};
+
+/// The template of a drawn spec.
+pub fn template(drawn: &Drawn) -> String {
+    let mut nodes = Vec::new();
+    if drawn.style.comments && drawn.style.layout != Layout::Line {
+        nodes.push(Node::Do("set note = 'drawn by unjinja'".to_owned()));
+    }
+    if drawn.how.bos {
+        nodes.push(Node::Words("bos_token".to_owned()));
+    }
+    nodes.extend(listing(drawn));
+    let m = drawn.style.message;
+    let role = drawn.style.get(m, "role");
+    let last = drawn.how.history == History::AfterLastUser;
+    if last {
+        nodes.push(Node::Do("set asked = namespace(last=-1)".to_owned()));
+        let found = vec![when(format!("{role} == 'user'"), vec![Node::Do("set asked.last = position".to_owned())])];
+        nodes.push(messages(m, true, found));
+    }
+    nodes.push(messages(m, last, roles(drawn)));
+    nodes.extend(prompt(drawn));
+    print(&nodes, &drawn.style)
+}
+
+fn messages(var: &str, counted: bool, body: Vec<Node>) -> Node {
+    Node::For {
+        var: var.to_owned(),
+        of: "messages".to_owned(),
+        index: counted.then(|| "position".to_owned()),
+        separator: String::new(),
+        body,
+    }
+}
+
+/// The tools offered, in a system turn of their own.
+fn listing(drawn: &Drawn) -> Vec<Node> {
+    if !drawn.spec.capabilities.tools {
+        return Vec::new();
+    }
+    let mut body = vec![text(format!("{}You may call these:\n", drawn.how.system_start))];
+    if drawn.style.macros {
+        body.push(Node::For {
+            var: "tool".to_owned(),
+            of: "tools".to_owned(),
+            index: None,
+            separator: "\n".to_owned(),
+            body: vec![Node::Words("tool | tojson".to_owned())],
+        });
+    } else {
+        body.push(Node::Words("tools | tojson".to_owned()));
+    }
+    if drawn.how.shows_example {
+        let tools = &drawn.spec.tools;
+        body.push(text(format!(
+            "\nWrite a call between {} and {}.",
+            format!("{}{}", tools.section_start, tools.per_call_start).trim(),
+            format!("{}{}", tools.per_call_end, tools.section_end).trim()
+        )));
+    }
+    body.push(text(&drawn.how.user_end));
+    vec![when("tools", body)]
+}
+
+/// What is written for each role.
+fn roles(drawn: &Drawn) -> Vec<Node> {
+    let (spec, how, style) = (&drawn.spec, &drawn.how, &drawn.style);
+    let m = style.message;
+    let role = style.get(m, "role");
+    let content = style.get(m, "content");
+    let said = if spec.capabilities.typed_content {
+        Node::Words(format!("{content} if {content} is string else {content} | map(attribute='text') | join"))
+    } else {
+        Node::Words(content)
+    };
+    let system = if spec.capabilities.system_role {
+        vec![text(&how.system_start), said.clone(), text(&how.user_end)]
+    } else {
+        vec![Node::Value(format!("raise_exception({})", style.literal("No system messages.")))]
+    };
+    let user = vec![text(&spec.turn.user_start), said.clone(), text(&how.user_end)];
+    let tool = vec![text(&how.system_start), text("Result: "), said, text(&how.user_end)];
+    let shown = if how.history == History::AfterLastUser { "position > asked.last" } else { "true" };
+    let assistant = vec![Node::Part {
+        name: "assistant_turn".to_owned(),
+        parameters: vec![("turn".to_owned(), m.to_owned()), ("shown".to_owned(), shown.to_owned())],
+        recursive: false,
+        body: assistant(drawn),
+    }];
+    let is = |name: &str| format!("{role} == {}", style.literal(name));
+    let branches =
+        vec![(is("system"), system), (is("user"), user), (is("assistant"), assistant), (is("tool"), tool)];
+    if style.separate_roles {
+        branches.into_iter().map(|(condition, body)| when(condition, body)).collect()
+    } else {
+        vec![Node::If(branches, Vec::new())]
+    }
+}
+
+/// An assistant's turn.
+fn assistant(drawn: &Drawn) -> Vec<Node> {
+    let (spec, how, style) = (&drawn.spec, &drawn.how, &drawn.style);
+    let mut nodes = vec![text(&spec.turn.assistant_start)];
+    let content = style.get("turn", "content");
+    let calls = style.get("turn", "tool_calls");
+    let reasoning = &spec.reasoning;
+    let thinks = reasoning.mode != ReasoningMode::None && !reasoning.field.is_empty();
+    let mut has_thought = String::from("false");
+    if thinks {
+        let thought = style.get("turn", &reasoning.field);
+        has_thought = thought.clone();
+        if how.history == History::AfterLastUser {
+            has_thought = format!("shown and {has_thought}");
+        }
+        if reasoning.mode == ReasoningMode::ToolsOnly {
+            has_thought = format!("{calls} and {has_thought}");
+        }
+        let block = vec![text(&reasoning.start), Node::Words(thought), text(&reasoning.end)];
+        let absent = absent(drawn);
+        let absent = if absent.is_empty() { Vec::new() } else { vec![text(absent)] };
+        nodes.push(either(has_thought.clone(), block, absent));
+    }
+    let said = if how.history == History::Never {
+        let end = style.literal(reasoning.end.trim());
+        nodes.push(Node::Do(format!("set said = {content} or ''")));
+        let cut = format!("set said = said.split({end})[-1].lstrip('\\n')");
+        nodes.push(when(format!("{end} in said"), vec![Node::Do(cut)]));
+        "said".to_owned()
+    } else {
+        content
+    };
+    nodes.push(answer(drawn, &said, &has_thought));
+    if spec.tools.format != ToolFormat::None {
+        let mut body = Vec::new();
+        if !how.lead.is_empty() {
+            body.push(when(said.clone(), vec![text(&how.lead)]));
+        }
+        body.extend(calls::calls(drawn, &calls));
+        nodes.push(when(calls, vec![Node::Block("written".to_owned(), body)]));
+    }
+    nodes.push(text(&spec.turn.end));
+    nodes
+}
+
+/// What stands where a turn has no reasoning.
+pub fn absent(drawn: &Drawn) -> String {
+    let reasoning = &drawn.spec.reasoning;
+    match drawn.how.absent {
+        Absent::Nothing => String::new(),
+        Absent::EmptyBlock => format!("{}{}", reasoning.start, reasoning.end),
+        Absent::Closed => reasoning.end.clone(),
+    }
+}
+
+fn answer(drawn: &Drawn, said: &str, has_thought: &str) -> Node {
+    let content = &drawn.spec.content;
+    let value = Node::Words(said.to_owned());
+    if drawn.how.prints_null {
+        return Node::Value(said.to_owned());
+    }
+    let wrapped = vec![text(&content.start), value.clone(), text(&content.end)];
+    match content.mode {
+        ContentMode::Plain => when(said, vec![value]),
+        ContentMode::AlwaysWrapped => when(said, wrapped),
+        ContentMode::WrappedWithReasoning => when(said, vec![either(has_thought, wrapped, vec![value])]),
+    }
+}
+
+/// What the generation prompt is.
+fn prompt(drawn: &Drawn) -> Vec<Node> {
+    let (spec, style) = (&drawn.spec, &drawn.style);
+    let of = |thinking: Option<bool>| {
+        spec.generation_prompt.iter().find(|p| p.thinking == thinking).map(|prompt| prompt.text.as_str())
+    };
+    let Some(unset) = of(None).filter(|_| spec.generation_prompt.iter().any(|p| !p.text.is_empty())) else {
+        return Vec::new();
+    };
+    let switch = &spec.reasoning.switch;
+    let start = spec.turn.assistant_start.as_str();
+    let rest = |text: &str| text.strip_prefix(start).unwrap_or(text).to_owned();
+    let body = match (of(Some(true)), of(Some(false))) {
+        (Some(on), Some(off)) => {
+            let (condition, then, otherwise) = if unset == on {
+                let is_off = match style.join {
+                    Join::Apart => format!("{switch} is defined and not {switch}"),
+                    Join::Tilde => format!("{switch} is defined and {switch} is false"),
+                    Join::Plus => format!("not ({switch} | default(true))"),
+                };
+                (is_off, off, on)
+            } else {
+                let is_on = match style.join {
+                    Join::Apart => switch.clone(),
+                    Join::Tilde => format!("{switch} is defined and {switch} is true"),
+                    Join::Plus => format!("{switch} | default(false)"),
+                };
+                (is_on, on, off)
+            };
+            let otherwise = rest(otherwise);
+            let otherwise = if otherwise.is_empty() { Vec::new() } else { vec![text(otherwise)] };
+            let then = rest(then);
+            let choice = if then.is_empty() {
+                when(format!("not ({condition})"), otherwise)
+            } else {
+                either(condition, vec![text(then)], otherwise)
+            };
+            vec![text(start), choice]
+        }
+        _ => vec![text(unset)],
+    };
+    vec![when("add_generation_prompt", body)]
+}

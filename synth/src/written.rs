@@ -1,0 +1,149 @@
+//! What a spec says that a turn looks like. It is the meaning of a spec, against which templates are checked and by
+//! which two specs are compared: where they write every turn alike, no render can tell them apart.
+
+use serde_json::Value;
+use unjinja_spec::{CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat, Tools};
+
+/// A call in a turn.
+#[derive(Clone, Debug)]
+pub struct SaidCall {
+    /// The function's name.
+    pub name: String,
+    /// The call's id.
+    pub id: String,
+    /// The arguments in order.
+    pub arguments: Vec<(String, Value)>,
+}
+
+/// What an assistant says in a turn.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// What this turn is an example of.
+    pub label: &'static str,
+    /// The reasoning.
+    pub reasoning: Option<String>,
+    /// The answer.
+    pub content: String,
+    /// The calls.
+    pub calls: Vec<SaidCall>,
+}
+
+/// How the holes of a format are filled.
+pub trait Ink {
+    /// All of a call in one object.
+    fn object(&self, tools: &Tools, call: &SaidCall, index: usize) -> String;
+    /// A call's arguments in one object.
+    fn arguments(&self, tools: &Tools, call: &SaidCall) -> String;
+    /// One value by itself, quotes and all.
+    fn value(&self, tools: &Tools, value: &Value) -> String;
+    /// A text: reasoning, content, names, ids.
+    fn text(&self, text: &str) -> String;
+    /// Between the items of an array.
+    fn glue(&self) -> &str;
+}
+
+/// A turn as the spec has it, from the assistant's start to the turn's end; `absent` stands where there is no
+/// reasoning.
+pub fn turn(spec: &FormatSpec, said: &Said, absent: &str, ink: &dyn Ink) -> String {
+    let mut out = spec.turn.assistant_start.clone();
+    let reasoning = &spec.reasoning;
+    let shows = match reasoning.mode {
+        ReasoningMode::None => false,
+        ReasoningMode::TagBased => true,
+        ReasoningMode::ToolsOnly => !said.calls.is_empty(),
+    };
+    let thought = said.reasoning.as_ref().filter(|_| shows);
+    match thought {
+        Some(thought) => {
+            out.push_str(&reasoning.start);
+            out.push_str(&ink.text(thought));
+            out.push_str(&reasoning.end);
+        }
+        None => out.push_str(absent),
+    }
+    if !said.content.is_empty() {
+        let wrapped = match spec.content.mode {
+            ContentMode::Plain => false,
+            ContentMode::AlwaysWrapped => true,
+            ContentMode::WrappedWithReasoning => thought.is_some(),
+        };
+        if wrapped {
+            out.push_str(&spec.content.start);
+        }
+        out.push_str(&ink.text(&said.content));
+        if wrapped {
+            out.push_str(&spec.content.end);
+        }
+    }
+    if !said.calls.is_empty() {
+        calls(&mut out, &spec.tools, &said.calls, ink);
+    }
+    out.push_str(&spec.turn.end);
+    out
+}
+
+fn calls(out: &mut String, tools: &Tools, calls: &[SaidCall], ink: &dyn Ink) {
+    out.push_str(&tools.section_start);
+    let array = tools.format == ToolFormat::JsonNative && tools.tools_array_wrapped;
+    if array {
+        out.push('[');
+    }
+    for (index, call) in calls.iter().enumerate() {
+        if index > 0 {
+            out.push_str(if array { ink.glue() } else { &tools.separator });
+        }
+        out.push_str(&tools.per_call_start);
+        match tools.format {
+            ToolFormat::None => {}
+            ToolFormat::JsonNative => out.push_str(&ink.object(tools, call, index)),
+            _ => tagged(out, tools, call, index, ink),
+        }
+        out.push_str(&tools.per_call_end);
+    }
+    if array {
+        out.push(']');
+    }
+    out.push_str(&tools.section_end);
+}
+
+fn tagged(out: &mut String, tools: &Tools, call: &SaidCall, index: usize, ink: &dyn Ink) {
+    let id = |out: &mut String, position| {
+        if tools.call_id.position == position {
+            out.push_str(&tools.call_id.prefix);
+            out.push_str(&ink.text(&call.id));
+            out.push_str(&tools.call_id.suffix);
+        }
+    };
+    id(out, CallIdPosition::PreFuncName);
+    out.push_str(&tools.function.name_prefix);
+    if tools.call_id.position == CallIdPosition::InName {
+        out.push_str(&tools.call_id.prefix);
+        out.push_str(&ink.text(&call.name));
+        out.push_str(&format!("{}{index}", tools.call_id.suffix));
+    } else {
+        out.push_str(&ink.text(&call.name));
+    }
+    out.push_str(&tools.function.name_suffix);
+    id(out, CallIdPosition::BetweenFuncAndArgs);
+    let arguments = &tools.arguments;
+    out.push_str(&arguments.start);
+    if tools.format == ToolFormat::TagWithJson {
+        out.push_str(&ink.arguments(tools, call));
+    } else {
+        for (number, (key, value)) in call.arguments.iter().enumerate() {
+            if number > 0 {
+                out.push_str(&arguments.separator);
+            }
+            out.push_str(&arguments.name_prefix);
+            out.push_str(&ink.text(key));
+            let other = !value.is_string() && !arguments.other_name_suffix.is_empty();
+            out.push_str(if other { &arguments.other_name_suffix } else { &arguments.name_suffix });
+            out.push_str(&arguments.value_prefix);
+            out.push_str(&ink.value(tools, value));
+            out.push_str(&arguments.value_suffix);
+        }
+    }
+    out.push_str(&arguments.end);
+    out.push_str(&tools.function.close);
+    id(out, CallIdPosition::PostArgs);
+}

@@ -1,0 +1,5 @@
+mod parser {
+    unjinja::include_template_parser!("tags.jinja", spec = "plain.toml");
+}
+
+fn main() {}

@@ -1,0 +1,5 @@
+mod parser {
+    unjinja::include_spec_parser!("nothing.toml");
+}
+
+fn main() {}

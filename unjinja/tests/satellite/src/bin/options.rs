@@ -1,0 +1,34 @@
+//! The options of the macros.
+#![deny(warnings, missing_docs)]
+
+use unjinja::Options;
+
+/// From a spec, with no template.
+pub mod spec {
+    unjinja::include_spec_parser!("plain.toml");
+}
+
+/// With an overlay, which changes the end of a turn.
+pub mod overlay {
+    unjinja::include_spec_parser!("plain.toml", overlay = "plain.overlay.toml");
+}
+
+/// With a committed spec, tools known at build time, and the runtime under another name.
+pub mod all {
+    unjinja::include_template_parser!(
+        "tags.jinja",
+        spec = "tags.toml",
+        tools = "tools.json",
+        runtime = chat,
+    );
+}
+
+fn main() {
+    assert_eq!(spec::parse("Rain.<|stop|>", &Options::new()).content, "Rain.");
+    assert_eq!(spec::parse("Rain.<|halt|>", &Options::new()).content, "Rain.<|halt|>");
+    assert_eq!(overlay::parse("Rain.<|halt|>", &Options::new()).content, "Rain.");
+    assert_eq!(all::tools().len(), 1);
+    let options = chat::Options::new().tools(&all::tools());
+    let message: chat::Message = all::parse(r#"<call>{"name": "now", "arguments": {}}</call>"#, &options);
+    assert_eq!((message.tool_calls[0].name.as_str(), message.diagnostics.len()), ("now", 0));
+}

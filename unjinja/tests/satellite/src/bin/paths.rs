@@ -1,0 +1,28 @@
+//! Where files are looked for: in the crate's root, then in its `templates/`.
+#![deny(warnings, missing_docs)]
+
+/// Found in `templates/`.
+pub mod tags {
+    unjinja::include_template_parser!("tags.jinja");
+}
+
+/// Found in the root, although `templates/` has one too.
+pub mod both {
+    unjinja::include_template_parser!("both.jinja");
+}
+
+/// Found in the root, by the path from there.
+pub mod inside {
+    unjinja::include_template_parser!("templates/both.jinja");
+}
+
+fn main() {
+    let options = unjinja::Options::new();
+    let names = |message: unjinja::Message| message.tool_calls.into_iter().map(|call| call.name).collect::<Vec<_>>();
+    let output = r#"<call>{"name": "a", "arguments": {}}</call>"#;
+    assert_eq!(names(tags::parse(output, &options)), ["a"]);
+    assert_eq!(names(tags::parse(output.replace("call>", "root>"), &options)), [""; 0]);
+    assert_eq!(names(both::parse(output.replace("call>", "root>"), &options)), ["a"]);
+    assert_eq!(names(inside::parse(output.replace("call>", "inside>"), &options)), ["a"]);
+    assert_eq!(tags::FACTS.files, ["tags.jinja"]);
+}
