@@ -10,6 +10,18 @@ use crate::text;
 /// Names under which templates look for an assistant's reasoning.
 const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
 
+/// What else stands in messages.
+const OTHER_FIELDS: [&str; 14] = [
+    "role", "content", "tool_calls", "tool_call_id", "name", "function_call", "id", "type", "refusal", "audio", "images",
+    "recipient", "prefix", "documents",
+];
+
+/// What else templates are given.
+const OTHER_VARIABLES: [&str; 14] = [
+    "messages", "tools", "documents", "functions", "add_generation_prompt", "bos_token", "eos_token", "pad_token",
+    "unk_token", "datetime", "date_string", "raise_exception", "strftime_now", "continue_final_message",
+];
+
 /// Names under which templates look for the switch of thinking.
 const SWITCHES: [&str; 4] = ["enable_thinking", "thinking", "enable_reasoning", "reasoning"];
 
@@ -41,7 +53,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     let past_at = past.as_deref().and_then(|past| text::once(past, s.content).map(|at| (past, at)));
 
     let mut frame = Frame::default();
-    let raw_prompts = generation_prompts(lab, s);
+    let mut raw_prompts = generation_prompts(lab, s);
 
     // Reasoning, as history shows it.
     let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
@@ -129,6 +141,12 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
             (reasoning, frame.content) = (instructed, content);
         }
     }
+    // A variable that changes the prompt otherwise than by the marks of reasoning switches something else.
+    let marks = [reasoning.start.trim().to_owned(), reasoning.end.trim().to_owned()];
+    let marked = |text: &str| marks.iter().any(|mark| !mark.is_empty() && text.contains(mark.as_str()));
+    if !raw_prompts.iter().any(|(switch, text)| switch.is_some() && marked(text)) {
+        raw_prompts.retain(|(switch, _)| switch.is_none());
+    }
     frame.prompts = prompts(&raw_prompts, start, &reasoning);
     if reasoning.switch.is_empty() {
         reasoning.switch = switch_of(&raw_prompts);
@@ -154,7 +172,7 @@ struct Shown {
 
 /// R1 and R3: whether and how reasoning that a message carries is rendered.
 fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Style>) -> Option<Shown> {
-    for field in reasoning_fields(lab) {
+    for field in reasoning_fields(lab, s, calls) {
         let with_content = Turn::content(s.content).with_reasoning(&field, s.reasoning);
         let with_content = lab.turn(s, &with_content, PLAIN).ok();
         let found = with_content.as_deref().and_then(|turn| {
@@ -175,18 +193,44 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
         let (call_before, to_call) = found_call.map_or((None, None), |(b, t)| (Some(b), Some(t)));
         let with_content = content_before.is_some();
         if let Some(before) = content_before.or(call_before) {
+            // A field that no marker follows is no reasoning: a name, a date.
+            let marked = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+            if !marked(&to_content) && !marked(&to_call) {
+                continue;
+            }
             return Some(Shown { field, with_content, before, to_content, to_call });
         }
     }
     None
 }
 
-/// The message fields that may carry reasoning: the usual ones that the template mentions.
-fn reasoning_fields(lab: &Lab<'_>) -> Vec<String> {
+/// The message fields that may carry reasoning: the usual names that the template mentions, then whatever else it
+/// looks for in an assistant's message.
+fn reasoning_fields(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Vec<String> {
     let source = lab.template.source();
     let named = REASONING_FIELDS.iter().filter(|field| source.contains(*field)).map(|field| (*field).to_owned());
     let parts = source.contains("'thinking'") || source.contains("\"thinking\"");
-    named.chain(parts.then(|| PARTS.to_owned())).collect()
+    let mut fields: Vec<String> = named.chain(parts.then(|| PARTS.to_owned())).collect();
+    for field in lab.fields_read(s, calls) {
+        if !OTHER_FIELDS.contains(&field.as_str()) && !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+/// The template variables that may switch thinking: the usual names that the template mentions, then whatever else it
+/// reads.
+fn switches(lab: &Lab<'_>) -> Vec<String> {
+    let source = lab.template.source();
+    let mut names: Vec<String> =
+        SWITCHES.iter().filter(|switch| source.contains(*switch)).map(|switch| (*switch).to_owned()).collect();
+    for name in lab.template.variables() {
+        if !OTHER_VARIABLES.contains(&name.as_str()) && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn markers_shown(shown: &Shown, start: &str, _answer_before: &str) -> Reasoning {
@@ -339,9 +383,8 @@ fn generation_prompts(lab: &Lab<'_>, s: &Sentinels) -> RawPrompts {
     if let Ok(text) = lab.generation_prompt(s, &Value::Null, &[]) {
         prompts.push((None, text));
     }
-    let source = lab.template.source();
-    for switch in SWITCHES.into_iter().filter(|switch| source.contains(switch)) {
-        let given = |on: bool| lab.generation_prompt(s, &Value::Null, &[(switch, on.into())]).ok();
+    for switch in switches(lab) {
+        let given = |on: bool| lab.generation_prompt(s, &Value::Null, &[(&switch, on.into())]).ok();
         let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
         if on != off {
             prompts.push((Some((switch.to_owned(), true)), on));
@@ -427,8 +470,8 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
 /// model between which tags to reason, and perhaps between which to answer.
 fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Content)> {
     let user = json!({"role": "user", "content": s.user});
-    for switch in SWITCHES.into_iter().filter(|switch| lab.template.source().contains(switch)) {
-        let given = |on: bool| lab.render(std::slice::from_ref(&user), &Value::Null, true, &[(switch, on.into())]).ok();
+    for switch in switches(lab) {
+        let given = |on: bool| lab.render(std::slice::from_ref(&user), &Value::Null, true, &[(&switch, on.into())]).ok();
         let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
         let tags: Vec<&str> = text::tags(&on).into_iter().filter(|tag| !off.contains(tag)).collect();
         let mut pairs = tags.iter().filter_map(|open| {
@@ -442,7 +485,7 @@ fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Cont
             end,
         });
         let reasoning =
-            Reasoning { mode: ReasoningMode::TagBased, start, end, switch: switch.to_owned(), ..Reasoning::default() };
+            Reasoning { mode: ReasoningMode::TagBased, start, end, switch, ..Reasoning::default() };
         return Some((reasoning, content.unwrap_or_default()));
     }
     None

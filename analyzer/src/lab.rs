@@ -179,6 +179,33 @@ impl<'t> Lab<'t> {
         rendered
     }
 
+    /// The fields that the template looks for in an assistant's message.
+    pub(crate) fn fields_read(&self, s: &Sentinels, calls: Option<Style>) -> Vec<String> {
+        let user = json!({"role": "user", "content": s.user});
+        let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
+        let plain = Style { object_arguments: true, empty: Empty::Text };
+        let answer = Turn::content(s.content);
+        let mut turns = vec![(answer.message(plain), Value::Null)];
+        if let Some(style) = calls {
+            let tools = tools_for(s, std::slice::from_ref(&call));
+            turns.push((Turn::calls(std::slice::from_ref(&call)).message(style), tools));
+        }
+        let mut fields = Vec::new();
+        for (message, tools) in turns {
+            self.renders.set(self.renders.get() + 1);
+            let context = context(&[user.clone(), message], &tools, false, &[]);
+            let (_, reads) = self.template.render_watched(&context);
+            for path in reads.paths() {
+                if let Some(field) = path.strip_prefix("messages[].") {
+                    if !field.contains(['.', '[']) && !fields.iter().any(|known| known == field) {
+                        fields.push(field.to_owned());
+                    }
+                }
+            }
+        }
+        fields
+    }
+
     /// The text of an assistant's turn after one user message: all that the turn adds to the conversation.
     pub(crate) fn turn(&self, s: &Sentinels, turn: &Turn, style: Style) -> Result<String, RenderError> {
         self.turn_with(s, turn, style, &[])

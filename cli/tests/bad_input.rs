@@ -56,8 +56,8 @@ fn run(name: &str, case: &str) -> Result<String, Box<dyn Error>> {
     let mut input = Vec::new();
     for (file, text) in files(rest) {
         match file {
-            "stdin" => input = bytes(text),
-            _ => fs::write(folder.join(file), bytes(text))?,
+            "stdin" => input = bytes(text)?,
+            _ => fs::write(folder.join(file), bytes(text)?)?,
         }
     }
     let begin = Instant::now();
@@ -96,13 +96,13 @@ fn files(mut text: &str) -> Vec<(&str, &str)> {
 }
 
 /// A text with each `\xNN` as its byte.
-fn bytes(text: &str) -> Vec<u8> {
+fn bytes(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut parts = text.split("\\x");
     let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at(2.min(part.len()));
-        out.push(u8::from_str_radix(digits, 16).expect("two hexadecimal digits after \\x"));
+        out.push(u8::from_str_radix(digits, 16).map_err(|e| format!("\\x{digits}: {e}"))?);
         out.extend_from_slice(rest.as_bytes());
     }
-    out
+    Ok(out)
 }

@@ -70,6 +70,8 @@ pub enum Literals {
 /// What a template does, of which its spec does not speak.
 #[derive(Clone, Debug, Default)]
 pub struct How {
+    /// The alphabet of most markers.
+    pub alphabet: Option<Alphabet>,
     /// Text after a user message.
     pub user_end: String,
     /// Text before a system message; its end is that of a user message.
@@ -120,6 +122,7 @@ fn attempt(rng: &mut Rng) -> Drawn {
     let style = Style::draw(rng);
     let mut how = How { bos: rng.coin(), ..How::default() };
     let mut markers = Markers::new(rng);
+    how.alphabet = Some(markers.usual());
     let mut spec = FormatSpec {
         spec_version: SPEC_VERSION,
         unsupported: None,
@@ -144,6 +147,11 @@ fn attempt(rng: &mut Rng) -> Drawn {
     tools::draw(&mut markers, &mut spec, &mut how);
     reasoning(&mut markers, &mut spec, &mut how);
     content(&mut markers, &mut spec);
+    if spec.tools.format == ToolFormat::None && spec.content.mode != ContentMode::Plain {
+        // With no turn of calls to compare with, an empty block and the answer's opener are one text.
+        how.absent = Absent::Nothing;
+        spec.reasoning.empty.clear();
+    }
     prompts(markers.rng(), &mut spec, &how);
     capabilities(markers.rng(), &mut spec, &mut how);
     Drawn { spec, how, style }
@@ -249,8 +257,9 @@ fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
     let opened = (format!("{start}{}", reasoning.start), Channel::Reasoning);
     let empty = (format!("{start}{}{}", reasoning.start, reasoning.end), Channel::Content);
     let closed = (format!("{start}{}", reasoning.end), Channel::Content);
-    let bare = (start, Channel::Content);
-    let delimiter = reasoning.start.is_empty();
+    let delimiter = reasoning.mode != ReasoningMode::None && reasoning.start.is_empty();
+    // Where only the end of reasoning is marked, what is not closed is open.
+    let bare = (start, if delimiter { Channel::Reasoning } else { Channel::Content });
     let mut add = |thinking, (text, starts_in): &(String, Channel)| {
         spec.generation_prompt.push(GenerationPrompt { thinking, text: text.clone(), starts_in: *starts_in });
     };
@@ -287,12 +296,9 @@ fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, how: &mut How) {
     can.object_arguments = calls && how.taken != Taken::Text;
     can.string_arguments = calls && how.taken != Taken::Object;
     can.reasoning = spec.reasoning.mode != ReasoningMode::None;
-    how.prints_null = calls && spec.content.mode == ContentMode::Plain && rng.one_in(8);
+    let plain = spec.content.mode == ContentMode::Plain && how.history != History::Never;
+    how.prints_null = calls && plain && rng.one_in(8);
     can.requires_nonnull_content = how.prints_null;
-    if spec.content.mode != ContentMode::Plain && how.history == History::Never {
-        // What cuts reasoning off an answer must know where the answer's own marker stands: not drawn.
-        how.prints_null = false;
-    }
 }
 
 /// A random alphabet with tags, for formats whose markers hold names.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use unjinja_synth::trial::{Stage, trial};
+use unjinja_synth::trial::{Stage, TESTED, known, trials};
 
 fn main() -> ExitCode {
     let mut seed = 1;
@@ -19,10 +19,16 @@ fn main() -> ExitCode {
             "--number" => (first, count) = (number(), 1),
             "--show" => show = u64::MAX,
             "--show-one" => show = 1,
+            "--known" => {
+                let all: Vec<_> = TESTED.iter().flat_map(|&(seed, count)| trials(seed, 0..count)).collect();
+                print!("{}", known(&all));
+                return ExitCode::SUCCESS;
+            }
             "--only" => only = arguments.next().unwrap_or_default(),
             _ => {
                 eprintln!(
-                    "usage: unjinja-synth [--seed N] [--count N] [--number N] [--show | --show-one] [--only TEXT]\n\
+                    "usage: unjinja-synth [--seed N] [--count N] [--number N] [--show | --show-one] [--only TEXT] | --known\n\
+                     --known prints the file of known failures\n\
                      --show prints every failure, --show-one one of each cause, --only those whose cause has TEXT"
                 );
                 return ExitCode::from(2);
@@ -30,9 +36,8 @@ fn main() -> ExitCode {
         }
     }
     let mut kinds: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    let mut causes: BTreeMap<(Stage, &str, String), Vec<u64>> = BTreeMap::new();
-    for number in first..first + count {
-        let trial = trial(seed, number);
+    let mut causes: BTreeMap<(Stage, &str, String), Vec<String>> = BTreeMap::new();
+    for (number, trial) in (first..).zip(trials(seed, first..first + count)) {
         let kind = trial.kind();
         let rate = kinds.entry(kind).or_default();
         rate.1 += 1;
@@ -41,7 +46,8 @@ fn main() -> ExitCode {
             continue;
         };
         let seen = causes.entry((*stage, kind, cause.clone())).or_default();
-        seen.push(number);
+        let alphabet = trial.drawn.how.alphabet.map_or(String::new(), |alphabet| format!("{alphabet:?}"));
+        seen.push(format!("{number}/{}", &alphabet[..1]));
         let heading = format!("{stage:?} {kind} {cause}");
         if (seen.len() as u64) <= show && heading.contains(&only) {
             println!("===== seed {seed} number {number}: {heading}\n{detail}\n----- template\n{}\n", trial.template);
@@ -57,7 +63,7 @@ fn main() -> ExitCode {
     let mut causes: Vec<_> = causes.into_iter().collect();
     causes.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.len()));
     for ((stage, kind, cause), seen) in &causes {
-        let some: Vec<String> = seen.iter().take(6).map(u64::to_string).collect();
+        let some: Vec<String> = seen.iter().take(8).cloned().collect();
         println!("{:5}  {stage:?} {kind}: {cause}   [{}]", seen.len(), some.join(" "));
     }
     if causes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }

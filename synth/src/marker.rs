@@ -43,8 +43,15 @@ pub struct Markers<'r> {
 impl<'r> Markers<'r> {
     /// Markers mostly of one alphabet.
     pub fn new(rng: &'r mut Rng) -> Self {
-        let alphabet = rng.pick(&ALPHABETS);
+        // The two alphabets without tags are rare among templates, and here.
+        let tags = &ALPHABETS[..4];
+        let alphabet = if rng.one_in(6) { rng.pick(&ALPHABETS) } else { rng.pick(tags) };
         Self { rng, used: Vec::new(), alphabet }
+    }
+
+    /// The alphabet of most markers.
+    pub fn usual(&self) -> Alphabet {
+        self.alphabet
     }
 
     /// The generator itself.

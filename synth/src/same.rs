@@ -110,11 +110,9 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     check("reasoning.empty", bare(&a.empty), bare(&b.empty));
     check("reasoning.start is there", (!bare(&a.start).is_empty()).to_string(), (!bare(&b.start).is_empty()).to_string());
     check("content.mode", format!("{:?}", want.content.mode), format!("{:?}", got.content.mode));
-    let delimiter = a.mode != ReasoningMode::None && a.start.is_empty();
     let prompts = |spec: &FormatSpec| {
         let one = |p: &unjinja_spec::GenerationPrompt| {
-            let channel = if delimiter { String::new() } else { format!("{:?}", p.starts_in) };
-            format!("{:?} {:?} {channel}", p.thinking, p.text)
+            format!("{:?} {:?} {:?}", p.thinking, p.text, p.starts_in)
         };
         spec.generation_prompt.iter().map(one).collect::<Vec<_>>().join(", ")
     };

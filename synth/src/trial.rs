@@ -1,11 +1,14 @@
 //! One trial: a spec is drawn, its template written and analysed, the analysis compared and verified.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::{Map, Value, json};
 use unjinja_analyzer::render::Template;
 use unjinja_analyzer::{Naming, analyze, verify};
 use unjinja_spec::{FormatSpec, ToolFormat, Tools};
 
-use crate::draw::{Drawn, History, Literals, Taken, draw};
+use crate::draw::{Drawn, History, Taken, draw};
 use crate::rng::Rng;
 use crate::same::{differences, shapes, shows_layout};
 use crate::template::{absent, template};
@@ -68,6 +71,42 @@ pub fn trial(seed: u64, number: u64) -> Trial {
         Err((got, failure)) => (got, Some(failure)),
     };
     Trial { drawn, template: text, got, failure }
+}
+
+/// Some trials of a seed, in order, on as many threads as there are processors.
+pub fn trials(seed: u64, numbers: std::ops::Range<u64>) -> Vec<Trial> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let next = AtomicU64::new(numbers.start);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= numbers.end {
+                return done;
+            }
+            done.push((number, trial(seed, number)));
+        }
+    };
+    let mut all: Vec<(u64, Trial)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a trial does not panic")).collect()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, trial)| trial).collect()
+}
+
+/// The seeds of the trials that are tested, each with the number of its trials.
+pub const TESTED: [(u64, u64); 3] = [(1, 667), (2, 667), (3, 666)];
+
+/// What is known to fail, as the file `known.tsv` has it: stage, kind, cause, how often.
+pub fn known(trials: &[Trial]) -> String {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for trial in trials {
+        if let Some((stage, cause, _)) = &trial.failure {
+            *counts.entry(format!("{stage:?}\t{}\t{cause}", trial.kind())).or_default() += 1;
+        }
+    }
+    counts.iter().map(|(line, count)| format!("{line}\t{count}\n")).collect()
 }
 
 type Failure = (Stage, String, String);
@@ -231,12 +270,4 @@ fn message(drawn: &Drawn, said: &Said) -> Value {
         message["tool_calls"] = calls.collect();
     }
     message
-}
-
-/// A word for the way in which values are written, for reports.
-pub fn literals(drawn: &Drawn) -> &'static str {
-    match drawn.how.literals {
-        Literals::Json => "json",
-        Literals::Python => "python",
-    }
 }

@@ -26,7 +26,7 @@ pub const FACTS: Facts<'static> = Facts {
     files: &["ByteDance-Seed-OSS.jinja"],
     sha256: "3f9e0dc4adeb8032287d0129dc75b6298fee8698a52ab41e863dbc89929330d3",
     assistant_start: "<seed:bos>assistant\n",
-    thinking_switch: "",
+    thinking_switch: "thinking_budget",
     preserved_tokens: &[
         "</function>",
         "</parameter>",
@@ -42,6 +42,20 @@ const ENTRIES: &[Entry<'static>] = &[
     Entry {
         thinking: None,
         text: "<seed:bos>assistant\n",
+        channel: Channel::Content,
+        state: AFTER_CALL,
+        read: "",
+    },
+    Entry {
+        thinking: Some(true),
+        text: "<seed:bos>assistant\n",
+        channel: Channel::Content,
+        state: AFTER_CALL,
+        read: "",
+    },
+    Entry {
+        thinking: Some(false),
+        text: "<seed:bos>assistant\n<seed:think>\n<seed:cot_budget_reflect>The current thinking budget is 0, so I will directly start answering the question.</seed:cot_budget_reflect>\n</seed:think>",
         channel: Channel::Content,
         state: AFTER_CALL,
         read: "",

@@ -2,7 +2,9 @@ use super::*;
 use crate::event::Event;
 
 /// A subject that reports what it is told to, so that the case builder itself is tested.
-struct Fixed(fn(&[&[u8]], &mut dyn FnMut(Event<'_>)));
+struct Fixed(fn(&[&[u8]], Sink<'_>));
+
+type Sink<'s> = &'s mut dyn FnMut(Event<'_>);
 
 impl Subject for Fixed {
     fn batch(&self, output: &[u8], options: &Options) -> Message {
