@@ -130,7 +130,8 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
     let mut alternatives = BTreeMap::new();
     if frame.content.mode != ContentMode::Plain {
         let beside = style.and_then(|style| calls::frame_beside_calls(lab, s, style, &frame, &tools));
-        for (key, text) in beside.into_iter().flat_map(|(start, end)| [("content.start", start), ("content.end", end)]) {
+        for (key, text) in beside.into_iter().flat_map(|(start, end)| [("content.start", start), ("content.end", end)])
+        {
             if !text.trim().is_empty() {
                 alternatives.insert(key.to_owned(), vec![text]);
             }

@@ -233,10 +233,10 @@ fn object_with(text: &str, from: usize, opens: &[char], needles: &[&str]) -> Opt
     let mut at = from;
     while let Some(offset) = text.get(at..)?.find(opens) {
         at += offset;
-        if let Some(found) = object_at(text, at) {
-            if needles.iter().all(|needle| text[found.range.clone()].contains(needle)) {
-                return Some(found);
-            }
+        if let Some(found) = object_at(text, at)
+            && needles.iter().all(|needle| text[found.range.clone()].contains(needle))
+        {
+            return Some(found);
         }
         at += 1;
     }
@@ -434,20 +434,20 @@ fn tag_with_json(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble>
         };
         close = end[tag..].to_owned();
         middle = middle.map(|m| m.find(id).map_or(m.clone(), |at| m[(at + id.len() + tag).min(m.len())..].to_owned()));
-    } else if let Some(second) = &second_inner {
-        if *second != inner {
-            let Some((suffix, rest)) = counted(&inner, second) else {
-                return unsupported(
-                    "T3",
-                    format!("between name and arguments stands {inner:?} in the first call, {second:?} in the second"),
-                );
-            };
-            let label = open[last_break(&open)..].to_owned();
-            open.truncate(open.len() - label.len());
-            middle = middle.map(|m| m.strip_suffix(label.as_str()).unwrap_or(&m).to_owned());
-            tools.call_id = CallId { position: CallIdPosition::InName, prefix: label, suffix };
-            inner = rest;
-        }
+    } else if let Some(second) = &second_inner
+        && *second != inner
+    {
+        let Some((suffix, rest)) = counted(&inner, second) else {
+            return unsupported(
+                "T3",
+                format!("between name and arguments stands {inner:?} in the first call, {second:?} in the second"),
+            );
+        };
+        let label = open[last_break(&open)..].to_owned();
+        open.truncate(open.len() - label.len());
+        middle = middle.map(|m| m.strip_suffix(label.as_str()).unwrap_or(&m).to_owned());
+        tools.call_id = CallId { position: CallIdPosition::InName, prefix: label, suffix };
+        inner = rest;
     }
     let around = around(&open, middle.as_deref(), &close);
     let (start, prefix) = split_prefix(&around.per_call_start);
@@ -505,16 +505,16 @@ fn last_break(text: &str) -> usize {
 /// Cuts what stands before a name into what opens the call and what belongs to the name: an unfinished tag, or what
 /// follows the first of several tags.
 fn split_prefix(text: &str) -> (&str, &str) {
-    if let Some(open) = text.rfind('<') {
-        if !text[open..].contains('>') {
-            return text.split_at(open);
-        }
+    if let Some(open) = text.rfind('<')
+        && !text[open..].contains('>')
+    {
+        return text.split_at(open);
     }
     let tags = text::tags(text);
-    if let [first, _, ..] = tags.as_slice() {
-        if let Some(at) = text.find(first) {
-            return text.split_at(at + first.len());
-        }
+    if let [first, _, ..] = tags.as_slice()
+        && let Some(at) = text.find(first)
+    {
+        return text.split_at(at + first.len());
     }
     text.split_at(text.len())
 }
@@ -547,7 +547,7 @@ struct Encoding {
 }
 
 /// A2: a string and a number under the same name.
-fn encoding(s: &Sentinels, render: &dyn Fn(&[(&str, Value)]) -> Option<String>) -> Option<Encoding> {
+fn encoding(s: &Sentinels, render: impl Fn(&[(&str, Value)]) -> Option<String>) -> Option<Encoding> {
     const NUMBER: &str = "4711";
     let between = |text: &str, value: &str| -> Option<(String, String)> {
         let name = text::after(text, 0, s.functions[0])?;
@@ -587,7 +587,7 @@ fn tagged(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Tur
     let Some(name) = find(one, 0, s.functions[0]) else {
         return unsupported("T3", "the function's name is not rendered");
     };
-    let Some(encoding) = encoding(s, &render) else {
+    let Some(encoding) = encoding(s, render) else {
         return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
     };
     let quote = encoding.quote.clone().unwrap_or_default();

@@ -12,14 +12,38 @@ const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking
 
 /// What else stands in messages.
 const OTHER_FIELDS: [&str; 14] = [
-    "role", "content", "tool_calls", "tool_call_id", "name", "function_call", "id", "type", "refusal", "audio", "images",
-    "recipient", "prefix", "documents",
+    "role",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "function_call",
+    "id",
+    "type",
+    "refusal",
+    "audio",
+    "images",
+    "recipient",
+    "prefix",
+    "documents",
 ];
 
 /// What else templates are given.
 const OTHER_VARIABLES: [&str; 14] = [
-    "messages", "tools", "documents", "functions", "add_generation_prompt", "bos_token", "eos_token", "pad_token",
-    "unk_token", "datetime", "date_string", "raise_exception", "strftime_now", "continue_final_message",
+    "messages",
+    "tools",
+    "documents",
+    "functions",
+    "add_generation_prompt",
+    "bos_token",
+    "eos_token",
+    "pad_token",
+    "unk_token",
+    "datetime",
+    "date_string",
+    "raise_exception",
+    "strftime_now",
+    "continue_final_message",
 ];
 
 /// Names under which templates look for the switch of thinking.
@@ -73,10 +97,10 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
             narrow(&mut start, prompt);
         }
     }
-    if let Some(style) = calls {
-        if let Ok(turn) = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), style) {
-            narrow(&mut start, &turn);
-        }
+    if let Some(style) = calls
+        && let Ok(turn) = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), style)
+    {
+        narrow(&mut start, &turn);
     }
     if let Some(shown) = &shown {
         narrow(&mut start, &shown.before);
@@ -85,12 +109,12 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     let mut reasoning = shown.as_ref().map(|shown| markers_shown(shown, &start, before)).unwrap_or_default();
     // Some turns begin with the marker that opens reasoning, whatever they hold.
     let opener = reasoning.start.trim();
-    if !opener.is_empty() {
-        if let Some(cut) = start.find(opener) {
-            start.truncate(cut);
-            if let Some(shown) = &shown {
-                reasoning = markers_shown(shown, &start, before);
-            }
+    if !opener.is_empty()
+        && let Some(cut) = start.find(opener)
+    {
+        start.truncate(cut);
+        if let Some(shown) = &shown {
+            reasoning = markers_shown(shown, &start, before);
         }
     }
     // A turn without reasoning that closes what nothing opened: the marker that opens it is at the end of the start.
@@ -103,10 +127,10 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
             start.truncate(cut);
         }
     }
-    if reasoning.mode == ReasoningMode::None {
-        if let Some(hidden) = hidden_reasoning(lab, s, &mut start, &raw_prompts) {
-            reasoning = hidden;
-        }
+    if reasoning.mode == ReasoningMode::None
+        && let Some(hidden) = hidden_reasoning(lab, s, &mut start, &raw_prompts)
+    {
+        reasoning = hidden;
     }
     let start = start.as_str();
     frame.assistant_start = start.to_owned();
@@ -136,10 +160,11 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
 
     frame.user_start =
         user_start(lab, s, past.as_deref().unwrap_or(""), &format!("{}{}", frame.content.end, frame.end));
-    if reasoning.mode == ReasoningMode::None && frame.content.mode == ContentMode::Plain {
-        if let Some((instructed, content)) = instructed_reasoning(lab, s) {
-            (reasoning, frame.content) = (instructed, content);
-        }
+    if reasoning.mode == ReasoningMode::None
+        && frame.content.mode == ContentMode::Plain
+        && let Some((instructed, content)) = instructed_reasoning(lab, s)
+    {
+        (reasoning, frame.content) = (instructed, content);
     }
     // A variable that changes the prompt otherwise than by the marks of reasoning switches something else.
     let marks = [reasoning.start.trim().to_owned(), reasoning.end.trim().to_owned()];
@@ -300,11 +325,11 @@ fn split_content(frame: &mut Frame, reasoning: &mut Reasoning, shown: &Shown, le
     }
     let Some(to_content) = &shown.to_content else { return };
     // The calls show where the closing marker ends; what is left stands before the answer only.
-    if let Some(rest) = to_content.strip_prefix(reasoning.end.as_str()) {
-        if !rest.trim().is_empty() {
-            frame.content.mode = ContentMode::WrappedWithReasoning;
-            frame.content.start = rest.to_owned();
-        }
+    if let Some(rest) = to_content.strip_prefix(reasoning.end.as_str())
+        && !rest.trim().is_empty()
+    {
+        frame.content.mode = ContentMode::WrappedWithReasoning;
+        frame.content.start = rest.to_owned();
     }
 }
 
@@ -471,7 +496,8 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
 fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Content)> {
     let user = json!({"role": "user", "content": s.user});
     for switch in switches(lab) {
-        let given = |on: bool| lab.render(std::slice::from_ref(&user), &Value::Null, true, &[(&switch, on.into())]).ok();
+        let given =
+            |on: bool| lab.render(std::slice::from_ref(&user), &Value::Null, true, &[(&switch, on.into())]).ok();
         let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
         let tags: Vec<&str> = text::tags(&on).into_iter().filter(|tag| !off.contains(tag)).collect();
         let mut pairs = tags.iter().filter_map(|open| {
@@ -484,21 +510,13 @@ fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Cont
             start,
             end,
         });
-        let reasoning =
-            Reasoning { mode: ReasoningMode::TagBased, start, end, switch, ..Reasoning::default() };
+        let reasoning = Reasoning { mode: ReasoningMode::TagBased, start, end, switch, ..Reasoning::default() };
         return Some((reasoning, content.unwrap_or_default()));
     }
     None
 }
 
-/// Whether two tags are the open and the closing form of one.
+/// Whether two tags are the open and the closing form of one: alike but for a slash.
 fn is_counterpart(open: &str, end: &str) -> bool {
-    if open == end {
-        return false;
-    }
-    if end.replacen('/', "", 1) == open {
-        return true;
-    }
-    let swapped = [("END", "START"), ("END", "BEGIN"), ("end", "start"), ("end", "begin")];
-    swapped.iter().any(|(a, b)| end.contains(a) && end.replacen(a, b, 1) == open)
+    open != end && end.replacen('/', "", 1) == open
 }

@@ -196,10 +196,11 @@ impl<'t> Lab<'t> {
             let context = context(&[user.clone(), message], &tools, false, &[]);
             let (_, reads) = self.template.render_watched(&context);
             for path in reads.paths() {
-                if let Some(field) = path.strip_prefix("messages[].") {
-                    if !field.contains(['.', '[']) && !fields.iter().any(|known| known == field) {
-                        fields.push(field.to_owned());
-                    }
+                if let Some(field) = path.strip_prefix("messages[].")
+                    && !field.contains(['.', '['])
+                    && !fields.iter().any(|known| known == field)
+                {
+                    fields.push(field.to_owned());
                 }
             }
         }

@@ -145,7 +145,7 @@ impl Build {
         }
         let template = self.input.path.display();
         Err(BuildError::new(format!(
-            "{shown} was made from another template than {template}: `unjinja analyze {template}` says what it is now",
+            "{shown} was made from another template than {template}: `unjinja check` shows what changed",
         )))
     }
 

@@ -326,10 +326,10 @@ fn sequence(items: Vec<Expr>) -> Expr {
             }
         }
     }
-    if out.len() == 1 {
-        if let Some(only) = out.pop() {
-            return only;
-        }
+    if out.len() == 1
+        && let Some(only) = out.pop()
+    {
+        return only;
     }
     Expr::Sequence(out)
 }

@@ -28,20 +28,10 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
     });
     let shapes = states.clone().filter_map(|(_, state)| shape(state));
     let steps = states.clone().map(|(index, state)| step(lowered, index, state));
-    let ends = states.clone().filter_map(|(_, state)| {
-        let actions = state.end.as_ref()?;
-        let name = format_ident!("{}", state.name);
-        if actions.is_empty() {
-            return Some(quote!(#name => true,));
-        }
-        let actions = actions.iter().map(|a| action(lowered, 0, a, false));
-        Some(quote!(#name => { #(#actions)* true }))
-    });
-    let ends: Vec<_> = ends.collect();
-    let io_at_end = if automaton.states.iter().any(|s| s.end.as_ref().is_some_and(|a| !a.is_empty())) {
-        quote!(io)
-    } else {
-        quote!(_io)
+    let ends = end(lowered, states.clone().map(|(_, state)| state));
+    let io_at_end = match automaton.states.iter().any(|s| s.end.as_ref().is_some_and(|a| !a.is_empty())) {
+        true => quote!(io),
+        false => quote!(_io),
     };
     let entries = spec.generation_prompt.iter().zip(lowered.entries()).map(|(prompt, state)| {
         let thinking = match prompt.thinking {
@@ -130,10 +120,7 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
             }
 
             fn end(&self, state: State, #io_at_end: &mut Io<'_>) -> bool {
-                match state {
-                    #(#ends)*
-                    _ => false,
-                }
+                #ends
             }
         }
     }
@@ -242,9 +229,10 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
             continue;
         }
         let numbers = state.arms.iter().enumerate().filter(|(_, other)| other.step == arm.step);
-        let numbers = numbers.map(|(n, _)| Literal::usize_unsuffixed(n));
+        let numbers: Vec<usize> = numbers.map(|(n, _)| n).collect();
+        let numbers = pattern(&numbers);
         let body = go(lowered, index, &arm.step, true);
-        arms.push(quote!(Found::Marker(#(#numbers)|*) => #body));
+        arms.push(quote!(Found::Marker(#numbers) => #body));
     }
     arms.push(quote!(Found::Wait => Flow::Wait,));
     match (&state.otherwise, &state.hole) {
@@ -260,6 +248,41 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
         (None, _) => arms.push(quote!(_ => Flow::Misfit,)),
     }
     quote!(#name => match #read { #(#arms)* },)
+}
+
+/// A pattern for these numbers, which are in order.
+fn pattern(numbers: &[usize]) -> TokenStream {
+    let mut parts: Vec<TokenStream> = Vec::new();
+    let mut rest = numbers;
+    while let Some(&first) = rest.first() {
+        let run = rest.iter().enumerate().take_while(|(offset, n)| **n == first + offset).count();
+        let taken = if run > 2 { run } else { 1 };
+        let (from, to) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(rest[taken - 1]));
+        parts.push(if taken > 2 { quote!(#from..=#to) } else { quote!(#from) });
+        rest = &rest[taken..];
+    }
+    quote!(#(#parts)|*)
+}
+
+/// What to do where the text ends.
+fn end<'s>(lowered: &Lowered, states: impl Iterator<Item = &'s State>) -> TokenStream {
+    let (mut plain, mut arms) = (Vec::new(), Vec::new());
+    for state in states {
+        let name = format_ident!("{}", state.name);
+        match &state.end {
+            Some(actions) if actions.is_empty() => plain.push(name),
+            Some(actions) => {
+                let actions = actions.iter().map(|a| action(lowered, 0, a, false));
+                arms.push(quote!(#name => { #(#actions)* true }));
+            }
+            None => {}
+        }
+    }
+    if arms.is_empty() {
+        return quote!(matches!(state, #(#plain)|*));
+    }
+    let plain = (!plain.is_empty()).then(|| quote!(#(#plain)|* => true,));
+    quote!(match state { #plain #(#arms)* _ => false })
 }
 
 fn go(lowered: &Lowered, index: usize, step: &Step, at_marker: bool) -> TokenStream {

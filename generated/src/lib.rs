@@ -21,6 +21,8 @@
 //! # }
 //! ```
 
+// Written, and formatted, by the code generator.
+#[rustfmt::skip]
 mod models;
 
 #[allow(unused_imports, reason = "there is nothing to export where no model is asked for")]

@@ -120,12 +120,11 @@ impl<M: Machine> Stream<M> {
                 },
                 Flow::Wait if !last => break,
                 Flow::Wait => {
-                    if io.holding() {
-                        if let Some(next) = io.recover() {
+                    if io.holding()
+                        && let Some(next) = io.recover() {
                             state = next;
                             continue;
                         }
-                    }
                     self.machine.end(state, &mut io);
                     io.settle();
                     break;

@@ -185,12 +185,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            AFTER_CALL_2 => true,
-            AFTER_TOOLS => true,
-            _ => false,
-        }
+        matches!(state, AFTER_CALL | CONTENT | AFTER_CALL_2 | AFTER_TOOLS)
     }
 }

@@ -210,13 +210,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            REASONING => true,
-            AFTER_CALL_2 => true,
-            AFTER_TOOLS => true,
-            _ => false,
-        }
+        matches!(state, AFTER_CALL | CONTENT | REASONING | AFTER_CALL_2 | AFTER_TOOLS)
     }
 }

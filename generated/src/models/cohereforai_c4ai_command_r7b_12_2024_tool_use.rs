@@ -240,13 +240,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            CONTENT => true,
-            REASONING => true,
-            AFTER_TURN_END => true,
-            AFTER_CALL => true,
-            AFTER_TOOLS => true,
-            _ => false,
-        }
+        matches!(state, CONTENT | REASONING | AFTER_TURN_END | AFTER_CALL | AFTER_TOOLS)
     }
 }

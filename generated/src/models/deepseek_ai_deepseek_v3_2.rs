@@ -388,16 +388,16 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            REASONING => true,
-            AFTER_TURN_END => true,
+            AFTER_CALL
+            | CONTENT
+            | REASONING
+            | AFTER_TURN_END
+            | AFTER_FUNCTION_CLOSE
+            | AFTER_TURN_ASSISTANT_START => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 true
             }
-            AFTER_FUNCTION_CLOSE => true,
-            AFTER_TURN_ASSISTANT_START => true,
             _ => false,
         }
     }

@@ -160,11 +160,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            CONTENT => true,
-            AFTER_TURN_END => true,
-            AFTER_CALL => true,
-            _ => false,
-        }
+        matches!(state, CONTENT | AFTER_TURN_END | AFTER_CALL)
     }
 }

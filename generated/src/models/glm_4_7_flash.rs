@@ -332,15 +332,15 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            REASONING => true,
-            AFTER_PER_CALL_END => true,
+            AFTER_CALL
+            | CONTENT
+            | REASONING
+            | AFTER_PER_CALL_END
+            | AFTER_TURN_ASSISTANT_START => true,
             AFTER_ARGUMENTS_VALUE_SUFFIX => {
                 io.end_call_incomplete();
                 true
             }
-            AFTER_TURN_ASSISTANT_START => true,
             _ => false,
         }
     }

@@ -104,11 +104,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            AFTER_TURN_END => true,
-            _ => false,
-        }
+        matches!(state, AFTER_CALL | CONTENT | AFTER_TURN_END)
     }
 }

@@ -172,7 +172,7 @@ impl Machine for Parser {
         match state {
             AFTER_CALL => {
                 match io.expect(AFTER_CALL_MARKERS) {
-                    Found::Marker(0 | 1 | 2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3) => Flow::Go(CONTENT),
                     Found::Marker(4 | 5) => {
                         io.open_reasoning();
@@ -188,7 +188,7 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
-                    Found::Marker(0 | 1 | 2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3 | 4) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
@@ -203,7 +203,7 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, REASONING_MARKERS) {
-                    Found::Marker(0 | 1 | 2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
@@ -241,7 +241,7 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_CLOSE => {
                 match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
-                    Found::Marker(0 | 1 | 2) => {
+                    Found::Marker(0..=2) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
                     }
@@ -296,7 +296,7 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END => {
                 match io.expect(AFTER_PER_CALL_END_MARKERS) {
-                    Found::Marker(0 | 1 | 2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -315,15 +315,13 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            REASONING => true,
-            AFTER_TURN_END => true,
+            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
+                true
+            }
             AFTER_FUNCTION_CLOSE => {
                 io.end_call();
                 true
             }
-            AFTER_PER_CALL_END => true,
             _ => false,
         }
     }

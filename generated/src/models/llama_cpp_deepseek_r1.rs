@@ -136,12 +136,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            REASONING => true,
-            AFTER_TURN_END => true,
-            _ => false,
-        }
+        matches!(state, AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END)
     }
 }

@@ -109,7 +109,7 @@ impl Machine for Parser {
             AFTER_CALL => {
                 match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1 | 2 | 3) => Flow::Go(CONTENT),
+                    Found::Marker(1..=3) => Flow::Go(CONTENT),
                     Found::Marker(4) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -173,12 +173,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            AFTER_TURN_END => true,
-            AFTER_CALL_2 => true,
-            _ => false,
-        }
+        matches!(state, AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_CALL_2)
     }
 }

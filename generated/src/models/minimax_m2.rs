@@ -301,14 +301,11 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT => true,
-            REASONING => true,
-            AFTER_TURN_END => true,
+            CONTENT | REASONING | AFTER_TURN_END | AFTER_FUNCTION_CLOSE => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 true
             }
-            AFTER_FUNCTION_CLOSE => true,
             _ => false,
         }
     }

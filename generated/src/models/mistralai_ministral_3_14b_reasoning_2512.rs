@@ -156,11 +156,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        match state {
-            CONTENT => true,
-            REASONING => true,
-            AFTER_CALL => true,
-            _ => false,
-        }
+        matches!(state, CONTENT | REASONING | AFTER_CALL)
     }
 }

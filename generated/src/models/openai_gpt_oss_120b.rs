@@ -189,12 +189,12 @@ impl Machine for Parser {
             AFTER_CALL => {
                 match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2 | 4 | 5 | 6 | 7 | 8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(2 | 4..=9) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(10 | 11 | 12 | 13 | 14 | 15) => {
+                    Found::Marker(10..=15) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -209,8 +209,8 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(3 | 4 | 5 | 6 | 7 | 8) => Flow::Go(CONTENT),
-                    Found::Marker(9 | 10 | 11 | 12 | 13 | 14) => {
+                    Found::Marker(3..=8) => Flow::Go(CONTENT),
+                    Found::Marker(9..=14) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -225,7 +225,7 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(3 | 4 | 5 | 6 | 7 | 8) => {
+                    Found::Marker(3..=8) => {
                         io.hold(REASONING);
                         Flow::Go(CALL_NAME)
                     }
@@ -241,7 +241,7 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(CALL_NAME_MARKERS) {
-                    Found::Marker(0 | 1 | 2 | 3 | 4 | 5 | 6) => {
+                    Found::Marker(0..=6) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
@@ -266,7 +266,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END)
                     }
-                    Found::Marker(3 | 4 | 5 | 6 | 7 | 8) => {
+                    Found::Marker(3..=8) => {
                         io.end_call();
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -276,7 +276,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(10 | 11 | 12 | 13 | 14 | 15) => {
+                    Found::Marker(10..=15) => {
                         io.end_call();
                         Flow::Go(CONTENT)
                     }
@@ -290,7 +290,7 @@ impl Machine for Parser {
             AFTER_PER_CALL_END => {
                 match io.expect(AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2 | 3 | 4 | 5 | 6 | 7) => {
+                    Found::Marker(2..=7) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -298,7 +298,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(9 | 10 | 11 | 12 | 13 | 14) => Flow::Go(CONTENT),
+                    Found::Marker(9..=14) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -309,15 +309,13 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            REASONING => true,
-            AFTER_TURN_END => true,
+            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
+                true
+            }
             AFTER_CALL_2 => {
                 io.end_call();
                 true
             }
-            AFTER_PER_CALL_END => true,
             _ => false,
         }
     }

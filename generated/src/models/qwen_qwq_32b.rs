@@ -250,15 +250,13 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL => true,
-            CONTENT => true,
-            REASONING => true,
-            AFTER_TURN_END => true,
+            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
+                true
+            }
             AFTER_CALL_2 => {
                 io.end_call();
                 true
             }
-            AFTER_PER_CALL_END => true,
             _ => false,
         }
     }
