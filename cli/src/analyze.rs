@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use unjinja_analyzer::Naming;
-use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat};
+use unjinja_spec::{FormatSpec, ReasoningMode};
 
 use crate::failure::{Done, Failure};
 use crate::input;
@@ -101,20 +101,9 @@ fn progress(count: usize) -> ProgressBar {
     bar
 }
 
-/// The name of a wire format, as specs write it.
-pub(crate) fn format_name(format: ToolFormat) -> &'static str {
-    match format {
-        ToolFormat::None => "no tools",
-        ToolFormat::JsonNative => "json_native",
-        ToolFormat::TagWithJson => "tag_with_json",
-        ToolFormat::TagWithTagged => "tag_with_tagged",
-        ToolFormat::CallExpression => "call_expression",
-    }
-}
-
 /// What was found, on one line.
 fn line(spec: &FormatSpec) -> String {
-    let tools = format_name(spec.tools.format);
+    let tools = spec.tools.format.name();
     let reasoning = match spec.reasoning.mode {
         ReasoningMode::None => "no reasoning".to_owned(),
         _ if spec.reasoning.start.trim().is_empty() => format!("reasoning up to {}", spec.reasoning.end.trim()),

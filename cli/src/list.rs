@@ -5,45 +5,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use unjinja_spec::ReasoningMode;
-
-use crate::analyze;
 use crate::failure::{Done, Failure};
 
 /// Prints the Markdown table of a folder of specs.
 pub(crate) fn table(folder: &Path) -> Done {
-    let specs = unjinja_codegen::read_specs(folder).map_err(|e| Failure::Input(e.to_string()))?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "| spec | template of | calls | reasoning | round trips |")?;
-    writeln!(out, "|---|---|---|---|---|")?;
-    for (path, spec) in specs {
-        let overlay = if path.with_extension("overlay.toml").exists() { " (overlay)" } else { "" };
-        let calls = match &spec.unsupported {
-            Some(_) => "unsupported",
-            None => analyze::format_name(spec.tools.format),
-        };
-        let (start, end) = (spec.reasoning.start.trim(), spec.reasoning.end.trim());
-        let reasoning = match spec.reasoning.mode {
-            ReasoningMode::None => String::new(),
-            _ if start.is_empty() => format!("… `{}`", cell(end)),
-            _ => format!("`{}` … `{}`", cell(start), cell(end)),
-        };
-        let trips = spec.evidence.round_trips;
-        let source = if spec.template.source.is_empty() { &spec.template.file } else { &spec.template.source };
-        let name = &spec.template.name;
-        writeln!(
-            out,
-            "| `{name}`{overlay} | {} | {calls} | {reasoning} | {} of {} |",
-            cell(source),
-            trips.held,
-            trips.tried
-        )?;
-    }
+    let table = unjinja_codegen::table(folder).map_err(|e| Failure::Input(e.to_string()))?;
+    std::io::stdout().write_all(table.as_bytes())?;
     Ok(())
-}
-
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
 }
 
 /// Runs the command.

@@ -231,6 +231,19 @@ struct Builder {
     after: HashMap<usize, &'static str>,
 }
 
+/// What a state behind a hole is named after.
+fn hole_key(hole: &Hole) -> &'static str {
+    match hole {
+        Hole::Text { .. } => "text",
+        Hole::Name => "name",
+        Hole::Id => "id",
+        Hole::ArgumentName => "argument_name",
+        Hole::Value | Hole::Literal { .. } => "argument_value",
+        Hole::Json | Hole::Python => "arguments",
+        Hole::Object(_) => "call",
+    }
+}
+
 /// Builds the machine of a plan.
 pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
     let mut graph = Graph::default();
@@ -241,7 +254,10 @@ pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
     for edges in &graph.edges {
         for (edge, to) in edges {
             match edge {
-                Edge::Hole(hole) => targets[*hole] = *to,
+                Edge::Hole(hole) => {
+                    targets[*hole] = *to;
+                    after.insert(*to, hole_key(&graph.holes[*hole]));
+                }
                 Edge::Literal(literal) => {
                     after.insert(*to, graph.literals[*literal].key);
                 }
@@ -364,7 +380,7 @@ impl Builder {
                     let key = key.strip_prefix("tools.").unwrap_or(key);
                     format!("AFTER_{}", key.replace('.', "_").to_uppercase())
                 }
-                None => "AFTER_CALL".to_owned(),
+                None => "START".to_owned(),
             },
         };
         let count = self.names.entry(base.clone()).or_insert(0);

@@ -236,4 +236,4 @@ pub fn check_tools(json: &str) -> Result<(), unjinja_runtime::ToolsError> {
 
 mod specs;
 
-pub use specs::{Sources, SpecsError, read_specs, sources};
+pub use specs::{Sources, SpecsError, read_specs, sources, table};

@@ -311,6 +311,19 @@ pub enum ToolFormat {
     CallExpression,
 }
 
+impl ToolFormat {
+    /// The name, as specs write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ToolFormat::None => "none",
+            ToolFormat::JsonNative => "json_native",
+            ToolFormat::TagWithJson => "tag_with_json",
+            ToolFormat::TagWithTagged => "tag_with_tagged",
+            ToolFormat::CallExpression => "call_expression",
+        }
+    }
+}
+
 /// Around the function's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|assistant_start|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -54,13 +54,13 @@ const AFTER_SECTION_START: State = State(2);
 const CALL: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(4);
+const AFTER_CALL: State = State(4);
 
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(5);
 
 /// What may follow in this state: `<|assistant_start|>`, `<|tools_prefix|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|assistant_start|>"),
     Marker::new("<|tools_prefix|>"),
 ];
@@ -72,7 +72,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<|tools_prefix|>")];
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `,`, `]`, `<|tools_suffix|>`, `<|tools_prefix|>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new(","),
     Marker::new("]"),
     Marker::new("<|tools_suffix|>"),
@@ -102,7 +102,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -115,8 +115,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CONTENT),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -148,13 +148,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
@@ -185,6 +185,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | AFTER_CALL_2 | AFTER_TOOLS)
+        matches!(state, START | CONTENT | AFTER_CALL | AFTER_TOOLS)
     }
 }

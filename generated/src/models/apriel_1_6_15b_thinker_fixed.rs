@@ -42,7 +42,7 @@ const ENTRIES: &[Entry<'static>] = &[
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -57,13 +57,13 @@ const AFTER_SECTION_START: State = State(3);
 const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(5);
+const AFTER_CALL: State = State(5);
 
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(6);
 
 /// What may follow in this state: `<|begin_assistant|>`, `<tool_calls>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|begin_assistant|>"),
     Marker::new("<tool_calls>").layout("\n", ""),
 ];
@@ -83,7 +83,7 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `,`, `]`, `</tool_calls>`, `<tool_calls>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new(","),
     Marker::new("]"),
     Marker::new("</tool_calls>"),
@@ -113,7 +113,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -126,8 +126,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(REASONING),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -173,13 +173,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
@@ -210,6 +210,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | REASONING | AFTER_CALL_2 | AFTER_TOOLS)
+        matches!(state, START | CONTENT | REASONING | AFTER_CALL | AFTER_TOOLS)
     }
 }

@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -60,13 +60,13 @@ const AFTER_SECTION_START_2: State = State(4);
 const CALL: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(6);
+const AFTER_CALL: State = State(6);
 
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
 /// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `Action:`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
     Marker::new("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
     Marker::new("<|CHATBOT_TOKEN|>"),
@@ -88,7 +88,7 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
 const AFTER_SECTION_START_2_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `````, `Action:`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
     Marker::new(","),
     Marker::new("]"),
@@ -120,7 +120,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -133,8 +133,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -181,13 +181,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -220,8 +220,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(
-            state, AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_CALL_2 | AFTER_TOOLS
-        )
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL | AFTER_TOOLS)
     }
 }

@@ -44,7 +44,7 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<｜Assistant｜><think></think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
@@ -58,13 +58,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: Some(false),
         text: "<｜Assistant｜><think></think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -85,13 +85,13 @@ const CALL_NAME: State = State(5);
 const ARGUMENTS: State = State(6);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(7);
+const AFTER_ARGUMENTS: State = State(7);
 
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(8);
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("<｜Assistant｜>"),
     Marker::new("<think>"),
@@ -124,7 +124,7 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("<｜tool▁sep｜>")];
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("<｜tool▁call▁end｜>"),
     Marker::new("<｜tool▁call▁begin｜>"),
@@ -148,7 +148,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -161,8 +161,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -245,12 +245,12 @@ impl Machine for Parser {
             ARGUMENTS => {
                 match io.json_arguments() {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL_2),
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -311,10 +311,8 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
-                true
-            }
-            AFTER_CALL_2 => {
+            START | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => true,
+            AFTER_ARGUMENTS => {
                 io.end_call();
                 true
             }

@@ -43,7 +43,7 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<｜Assistant｜><think></think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
@@ -57,13 +57,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: Some(false),
         text: "<｜Assistant｜><think></think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -96,7 +96,7 @@ const ARGUMENT_VALUE: State = State(9);
 const AFTER_TURN_ASSISTANT_START: State = State(10);
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("<｜Assistant｜>"),
     Marker::new("</think>"),
@@ -186,7 +186,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -199,8 +199,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(AFTER_TURN_ASSISTANT_START),
                     Found::Marker(2) => Flow::Go(CONTENT),
@@ -388,7 +388,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL
+            START
             | CONTENT
             | REASONING
             | AFTER_TURN_END

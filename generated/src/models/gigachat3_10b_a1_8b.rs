@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "assistant<|role_sep|>\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -57,10 +57,10 @@ const AFTER_PER_CALL_START: State = State(3);
 const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(5);
+const AFTER_CALL: State = State(5);
 
 /// What may follow in this state: `<|message_sep|>`, `<|role_sep|>`, `<|message_sep|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message_sep|>").at_end(),
     Marker::new("<|role_sep|>"),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
@@ -78,7 +78,7 @@ const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message_sep|>").at_end(),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
 ];
@@ -100,7 +100,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -113,8 +113,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -154,13 +154,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -175,6 +175,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_CALL_2)
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL)
     }
 }

@@ -44,27 +44,27 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|assistant|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|assistant|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|assistant|>\n<think></think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -91,7 +91,7 @@ const ARGUMENT_VALUE: State = State(7);
 const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(8);
 
 /// What may follow in this state: `<|assistant|>`, `<think>`, `<tool_call>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|assistant|>"),
     Marker::new("<think>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", ""),
@@ -151,7 +151,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -164,8 +164,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CONTENT),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -305,7 +305,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | REASONING | AFTER_PER_CALL_END => true,
+            START | CONTENT | REASONING | AFTER_PER_CALL_END => true,
             AFTER_ARGUMENTS_VALUE_SUFFIX => {
                 io.end_call_incomplete();
                 true

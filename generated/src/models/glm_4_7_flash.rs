@@ -58,13 +58,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: Some(false),
         text: "<|assistant|></think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -94,7 +94,7 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(8);
 const AFTER_TURN_ASSISTANT_START: State = State(9);
 
 /// What may follow in this state: `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|assistant|>"),
     Marker::new("</think>"),
     Marker::new("<think>"),
@@ -162,7 +162,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -175,8 +175,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_ASSISTANT_START),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -332,7 +332,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL
+            START
             | CONTENT
             | REASONING
             | AFTER_PER_CALL_END

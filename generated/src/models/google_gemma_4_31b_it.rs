@@ -36,27 +36,27 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|turn>model\n<|channel>thought\n<channel|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|turn>model\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|turn>model\n<|channel>thought\n<channel|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -83,13 +83,13 @@ const ARGUMENT_NAME: State = State(7);
 const ARGUMENT_VALUE: State = State(8);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(9);
+const AFTER_ARGUMENT_VALUE: State = State(9);
 
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(10);
 
 /// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<turn|>").at_end(),
     Marker::new("<|tool_response>").at_end(),
     Marker::new("<channel|>").at_end(),
@@ -139,7 +139,10 @@ const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
 const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(":")];
 
 /// What may follow in this state: `,`, `}`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[Marker::new(","), Marker::new("}")];
+const AFTER_ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
+    Marker::new(","),
+    Marker::new("}"),
+];
 
 /// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
@@ -157,7 +160,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -170,8 +173,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3) => Flow::Go(CONTENT),
                     Found::Marker(4 | 5) => {
@@ -281,13 +284,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_argument();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_ARGUMENT_VALUE)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_ARGUMENT_VALUE => {
+                match io.expect(AFTER_ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Wait => Flow::Wait,
@@ -315,9 +318,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
-                true
-            }
+            START | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => true,
             AFTER_FUNCTION_CLOSE => {
                 io.end_call();
                 true

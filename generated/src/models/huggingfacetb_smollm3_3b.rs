@@ -36,27 +36,27 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
         thinking: Some(true),
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
         thinking: Some(false),
         text: "<|im_start|>assistant\n<think>\n\n</think>\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -68,7 +68,7 @@ const REASONING: State = State(2);
 const AFTER_TURN_END: State = State(3);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<think>").layout("", "\n\n"),
@@ -92,7 +92,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -105,8 +105,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -150,6 +150,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END)
+        matches!(state, START | CONTENT | REASONING | AFTER_TURN_END)
     }
 }

@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start_of_role|>assistant<|end_of_role|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -54,7 +54,7 @@ const REASONING: State = State(2);
 const AFTER_TURN_END: State = State(3);
 
 /// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|end_of_text|>").at_end(),
     Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
     Marker::new("<|end_of_role|>"),
@@ -83,7 +83,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -96,8 +96,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2 | 4 | 5) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -142,6 +142,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END)
+        matches!(state, START | CONTENT | REASONING | AFTER_TURN_END)
     }
 }

@@ -42,13 +42,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_assistant|>assistant<|im_middle|>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -66,13 +66,13 @@ const CALL_NAME: State = State(4);
 const ARGUMENTS: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(6);
+const AFTER_ARGUMENTS: State = State(6);
 
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(7);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|im_assistant|>assistant<|im_middle|>"),
     Marker::new("<|im_middle|>"),
@@ -98,7 +98,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_calls_section_begin|>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|tool_call_end|>"),
     Marker::new("<|tool_call_begin|>"),
@@ -120,7 +120,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -133,8 +133,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -190,12 +190,12 @@ impl Machine for Parser {
             ARGUMENTS => {
                 match io.json_arguments() {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL_2),
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -247,8 +247,8 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_PER_CALL_END => true,
-            AFTER_CALL_2 => {
+            START | CONTENT | AFTER_TURN_END | AFTER_PER_CALL_END => true,
+            AFTER_ARGUMENTS => {
                 io.end_call();
                 true
             }

@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -66,10 +66,10 @@ const ARGUMENT_NAME: State = State(6);
 const ARGUMENT_VALUE: State = State(7);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(8);
+const AFTER_ARGUMENT_VALUE: State = State(8);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<|tool_call_start|>["),
@@ -99,7 +99,7 @@ const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
 const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("=")];
 
 /// What may follow in this state: `,`, `)`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
     Marker::new(",").layout("", " "),
     Marker::new(")"),
 ];
@@ -110,7 +110,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -123,8 +123,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -199,13 +199,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_argument();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_ARGUMENT_VALUE)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_ARGUMENT_VALUE => {
+                match io.expect(AFTER_ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => {
                         io.end_call();
@@ -220,6 +220,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_FUNCTION_CLOSE)
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_FUNCTION_CLOSE)
     }
 }

@@ -42,7 +42,7 @@ const ENTRIES: &[Entry<'static>] = &[
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -54,7 +54,7 @@ const REASONING: State = State(2);
 const AFTER_TURN_END: State = State(3);
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("<｜Assistant｜>"),
     Marker::new("<think>").layout("", "\n"),
@@ -78,7 +78,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -91,8 +91,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -136,6 +136,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END)
+        matches!(state, START | CONTENT | REASONING | AFTER_TURN_END)
     }
 }

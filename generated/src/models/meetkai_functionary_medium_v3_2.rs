@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start_header_id|>assistant<|end_header_id|>\n\n>>>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: ">>>",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -57,10 +57,10 @@ const CALL_NAME: State = State(3);
 const ARGUMENTS: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(5);
+const AFTER_ARGUMENTS: State = State(5);
 
 /// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
     Marker::new("<|end_header_id|>"),
@@ -81,7 +81,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|eot_id|>`, `>>>`, `>>>all\n`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new(">>>"),
     Marker::new(">>>all\n"),
@@ -93,7 +93,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -106,8 +106,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=3) => Flow::Go(CONTENT),
                     Found::Marker(4) => {
@@ -151,13 +151,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_ARGUMENTS)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -173,6 +173,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_CALL_2)
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_ARGUMENTS)
     }
 }

@@ -39,13 +39,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start_header_id|>assistant<|end_header_id|>\n\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -57,10 +57,10 @@ const AFTER_TURN_END: State = State(2);
 const CALL: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(4);
+const AFTER_CALL: State = State(4);
 
 /// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `{`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
     Marker::new("<|end_header_id|>"),
@@ -74,7 +74,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|eot_id|>`, `{`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new("{").peek(),
 ];
@@ -96,7 +96,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -109,8 +109,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -143,13 +143,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -164,6 +164,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_CALL_2)
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL)
     }
 }

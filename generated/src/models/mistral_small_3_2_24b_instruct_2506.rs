@@ -54,7 +54,7 @@ const CALL_ID: State = State(2);
 const ARGUMENTS: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+const AFTER_ARGUMENTS: State = State(4);
 
 /// What may follow in this state: `[TOOL_CALLS]`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
@@ -66,7 +66,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[CALL_ID]")];
 const CALL_ID_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
 
 /// What may follow in this state: `[TOOL_CALLS]`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
 
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {
@@ -122,13 +122,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_ARGUMENTS)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -142,6 +142,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, CONTENT | AFTER_CALL)
+        matches!(state, CONTENT | AFTER_ARGUMENTS)
     }
 }

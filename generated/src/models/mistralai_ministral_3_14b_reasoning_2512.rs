@@ -54,7 +54,7 @@ const CALL_NAME: State = State(2);
 const ARGUMENTS: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+const AFTER_ARGUMENTS: State = State(4);
 
 /// What may follow in this state: `[THINK]`, `[TOOL_CALLS]`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
@@ -69,7 +69,7 @@ const REASONING_MARKERS: &[Marker<'static>] = &[Marker::new("[/THINK]")];
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
 
 /// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("[TOOL_CALLS]"),
     Marker::new("[THINK]"),
 ];
@@ -132,13 +132,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL)
+                        Flow::Go(AFTER_ARGUMENTS)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -156,6 +156,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, CONTENT | REASONING | AFTER_CALL)
+        matches!(state, CONTENT | REASONING | AFTER_ARGUMENTS)
     }
 }

@@ -57,13 +57,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: Some(false),
         text: "<|im_start|>assistant\n<think></think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -96,7 +96,7 @@ const AFTER_PER_CALL_END: State = State(9);
 const ARGUMENT_VALUE: State = State(10);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`, `<function=`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<think>").layout("", "\n"),
@@ -180,7 +180,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -193,8 +193,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -385,9 +385,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
-                true
-            }
+            START | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 true

@@ -42,7 +42,7 @@ const ENTRIES: &[Entry<'static>] = &[
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -60,13 +60,13 @@ const AFTER_SECTION_START: State = State(4);
 const CALL: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(6);
+const AFTER_CALL: State = State(6);
 
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
 /// What may follow in this state: `<SPECIAL_12>`, `<SPECIAL_11>Assistant`, `<think>`, `<TOOLCALL>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
     Marker::new("<SPECIAL_11>Assistant"),
     Marker::new("<think>").layout("", "\n"),
@@ -91,7 +91,7 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<SPECIAL_12>`, `,`, `]`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
     Marker::new(","),
     Marker::new("]"),
@@ -125,7 +125,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -138,8 +138,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -202,13 +202,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -250,7 +250,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
         matches!(
-            state, AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_CALL_2 |
+            state, START | CONTENT | REASONING | AFTER_TURN_END | AFTER_CALL |
             AFTER_TOOLS
         )
     }

@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|start|>assistant",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -60,13 +60,13 @@ const CALL_NAME: State = State(4);
 const ARGUMENTS: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(6);
+const AFTER_ARGUMENTS: State = State(6);
 
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(7);
 
 /// What may follow in this state: `<|return|>`, `<|end|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|return|>").at_end(),
     Marker::new("<|end|>").at_end(),
     Marker::new("<|start|>assistant"),
@@ -129,7 +129,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|return|>`, `<|end|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|return|>").at_end(),
     Marker::new("<|end|>").at_end(),
     Marker::new("<|call|>"),
@@ -173,7 +173,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -186,8 +186,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2 | 4..=9) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -252,12 +252,12 @@ impl Machine for Parser {
             ARGUMENTS => {
                 match io.json_arguments() {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL_2),
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -309,10 +309,8 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
-                true
-            }
-            AFTER_CALL_2 => {
+            START | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => true,
+            AFTER_ARGUMENTS => {
                 io.end_call();
                 true
             }

@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -54,13 +54,13 @@ const AFTER_TURN_END: State = State(2);
 const CALL: State = State(3);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(4);
+const AFTER_CALL: State = State(4);
 
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(5);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<tool_call>").layout("\n", "\n"),
@@ -73,7 +73,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
@@ -102,7 +102,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -115,8 +115,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -147,12 +147,12 @@ impl Machine for Parser {
             CALL => {
                 match io.call_object(&CALL_SHAPE, false) {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL_2),
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -190,8 +190,8 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_PER_CALL_END => true,
-            AFTER_CALL_2 => {
+            START | CONTENT | AFTER_TURN_END | AFTER_PER_CALL_END => true,
+            AFTER_CALL => {
                 io.end_call();
                 true
             }

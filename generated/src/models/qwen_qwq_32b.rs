@@ -36,7 +36,7 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|im_start|>assistant\n<think>\n</think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
     Entry {
@@ -50,13 +50,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: Some(false),
         text: "<|im_start|>assistant\n<think>\n</think>",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -71,13 +71,13 @@ const AFTER_TURN_END: State = State(3);
 const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(5);
+const AFTER_CALL: State = State(5);
 
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(6);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<think>").layout("", "\n"),
@@ -99,7 +99,7 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
@@ -130,7 +130,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -143,8 +143,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -198,12 +198,12 @@ impl Machine for Parser {
             CALL => {
                 match io.call_object(&CALL_SHAPE, false) {
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL_2),
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -250,10 +250,8 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            AFTER_CALL | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => {
-                true
-            }
-            AFTER_CALL_2 => {
+            START | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => true,
+            AFTER_CALL => {
                 io.end_call();
                 true
             }

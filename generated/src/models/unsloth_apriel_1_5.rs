@@ -36,13 +36,13 @@ const ENTRIES: &[Entry<'static>] = &[
         thinking: None,
         text: "<|assistant|>\n",
         channel: Channel::Content,
-        state: AFTER_CALL,
+        state: START,
         read: "",
     },
 ];
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(0);
+const START: State = State(0);
 
 /// Plain text of this channel.
 const CONTENT: State = State(1);
@@ -57,13 +57,13 @@ const AFTER_SECTION_START: State = State(3);
 const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL_2: State = State(5);
+const AFTER_CALL: State = State(5);
 
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(6);
 
 /// What may follow in this state: `<|end|>`, `<|assistant|>`, `<tool_calls>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|end|>").layout("\n", "").at_end(),
     Marker::new("<|assistant|>"),
     Marker::new("<tool_calls>").layout("\n", ""),
@@ -79,7 +79,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<|end|>`, `,`, `]`, `</tool_calls>`, `<tool_calls>`.
-const AFTER_CALL_2_MARKERS: &[Marker<'static>] = &[
+const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|end|>").layout("\n", "").at_end(),
     Marker::new(","),
     Marker::new("]"),
@@ -111,7 +111,7 @@ impl Machine for Parser {
     }
 
     fn start(&self) -> State {
-        AFTER_CALL
+        START
     }
 
     fn plain(&self) -> State {
@@ -124,8 +124,8 @@ impl Machine for Parser {
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
-            AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+            START => {
+                match io.expect(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -165,13 +165,13 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_CALL_2)
+                        Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_CALL_2 => {
-                match io.expect(AFTER_CALL_2_MARKERS) {
+            AFTER_CALL => {
+                match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -204,8 +204,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(
-            state, AFTER_CALL | CONTENT | AFTER_TURN_END | AFTER_CALL_2 | AFTER_TOOLS
-        )
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL | AFTER_TOOLS)
     }
 }
