@@ -5,6 +5,7 @@
 //!
 //! An analysis does not say how long it rendered. It says how many conversations it rendered, and as many are
 //! rendered here once more, of the shapes that its experiments have: that is the figure for rendering, a close estimate.
+//! What a render costs before the template's first step (a stack of its own) is told apart: an empty template shows it.
 
 use std::error::Error;
 use std::fs;
@@ -27,6 +28,8 @@ struct Subject {
     parsing: Vec<Duration>,
     analysis: Vec<Duration>,
     rendering: Vec<Duration>,
+    /// As many renders of a template that does nothing.
+    idling: Vec<Duration>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -50,11 +53,12 @@ fn measure(what: &str, folder: &Path, passes: usize) -> Result<(), Box<dyn Error
     // The first pass only warms up.
     for pass in 0..=passes {
         for subject in &mut subjects {
-            let [parsing, analysis, rendering] = subject.pass(&contexts)?;
+            let [parsing, analysis, rendering, idling] = subject.pass(&contexts)?;
             if pass > 0 {
                 subject.parsing.push(parsing);
                 subject.analysis.push(analysis);
                 subject.rendering.push(rendering);
+                subject.idling.push(idling);
             }
         }
     }
@@ -68,16 +72,16 @@ fn subjects(folder: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
         let path = entry?.path();
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let source = fs::read_to_string(&path)?;
-        let times = || Vec::new();
-        subjects.push(Subject { file, source, renders: 0, parsing: times(), analysis: times(), rendering: times() });
+        let (parsing, analysis, rendering, idling) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        subjects.push(Subject { file, source, renders: 0, parsing, analysis, rendering, idling });
     }
     subjects.sort_by(|a, b| a.file.cmp(&b.file));
     Ok(subjects)
 }
 
 impl Subject {
-    /// How long it takes to parse, to analyse and to render as often as that did.
-    fn pass(&mut self, contexts: &[Value]) -> Result<[Duration; 3], Box<dyn Error>> {
+    /// How long it takes to parse, to analyse, to render as often as that did, and to do nothing as often.
+    fn pass(&mut self, contexts: &[Value]) -> Result<[Duration; 4], Box<dyn Error>> {
         let begin = Instant::now();
         let template = Template::parse(&self.file, black_box(&self.source))?;
         let parsing = begin.elapsed();
@@ -88,12 +92,17 @@ impl Subject {
         let analysis = begin.elapsed();
 
         self.renders = spec.evidence.renders;
-        let begin = Instant::now();
-        for context in contexts.iter().cycle().take(self.renders as usize) {
-            // What a template refuses, it refuses in experiments, too.
-            let _ = black_box(template.render(black_box(context)));
-        }
-        Ok([parsing, analysis, begin.elapsed()])
+        let replay = |template: &Template, contexts: &[Value]| {
+            let begin = Instant::now();
+            for context in contexts.iter().cycle().take(spec.evidence.renders as usize) {
+                // What a template refuses, it refuses in experiments, too.
+                let _ = black_box(template.render(black_box(context)));
+            }
+            begin.elapsed()
+        };
+        let rendering = replay(&template, contexts);
+        let idling = replay(&Template::parse("empty", "")?, &[json!({})]);
+        Ok([parsing, analysis, rendering.saturating_sub(idling), idling])
     }
 }
 
@@ -169,6 +178,12 @@ fn report(what: &str, subjects: &[Subject], passes: usize) {
     println!("  rendering    {:8.1} ms  {:3.0} %  ({renders} renders)", milliseconds(rendering), share(rendering));
     let mut slowest: Vec<&Subject> = subjects.iter().collect();
     slowest.sort_by_key(|subject| std::cmp::Reverse(median(&subject.analysis)));
+    let idling = median(&total(&|subject| &subject.idling));
+    let each = idling.as_secs_f64() * 1e6 / f64::from(renders.max(1));
+    println!(
+        "               {:8.1} ms more, {each:.0} µs each, where each has a stack of its own",
+        milliseconds(idling)
+    );
     println!("  slowest");
     for subject in slowest.into_iter().take(5) {
         let time = milliseconds(median(&subject.analysis));

@@ -450,7 +450,11 @@ fn tag_with_json(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble>
         inner = rest;
     }
     let around = around(&open, middle.as_deref(), &close);
-    let (start, prefix) = split_prefix(&around.per_call_start);
+    // What stands before an id stands before the name too.
+    let (start, prefix) = match tools.call_id.position {
+        CallIdPosition::PreFuncName => (around.per_call_start.as_str(), ""),
+        _ => split_prefix(&around.per_call_start),
+    };
     tools.function = Function { name_prefix: prefix.to_owned(), ..Function::default() };
     if tools.call_id.position == CallIdPosition::None || tools.call_id.position == CallIdPosition::InName {
         let cut = match text::tags(&inner).as_slice() {
@@ -498,7 +502,7 @@ fn last_tag_start(text: &str) -> usize {
 
 /// Where what follows the last tag or white space of a text begins.
 fn last_break(text: &str) -> usize {
-    text.rfind(|c: char| c.is_whitespace() || matches!(c, '>' | ']'))
+    text.rfind(|c: char| c.is_whitespace() || matches!(c, '>' | ']' | '"' | '\'' | '=' | '('))
         .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
 }
 

@@ -151,12 +151,17 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     };
     let lead = strip_empty_reasoning(lead, &reasoning, &mut frame.empty_reasoning);
     if let Some(shown) = &shown {
-        split_content(&mut frame, &mut reasoning, shown, lead, after);
+        split_content(&mut frame, &mut reasoning, shown, lead);
+        instead_of_calls(&mut frame, &mut reasoning, shown, after);
     } else if !lead.trim().is_empty() {
         frame.content.mode = ContentMode::AlwaysWrapped;
         frame.content.start = lead.to_owned();
     }
-    (frame.content.end, frame.end) = split_end(lab, s, after, &frame, calls, &call);
+    let (wrapper, end) = split_end(lab, s, after, &frame, calls, &call);
+    frame.end = end;
+    if frame.content.mode == ContentMode::AlwaysWrapped {
+        frame.content.end = wrapper;
+    }
 
     frame.user_start =
         user_start(lab, s, past.as_deref().unwrap_or(""), &format!("{}{}", frame.content.end, frame.end));
@@ -193,6 +198,10 @@ struct Shown {
     to_content: Option<String>,
     /// From the reasoning to the end of the turn of a call.
     to_call: Option<String>,
+    /// The same of a call without reasoning, as far as both end alike.
+    call_alone: Option<String>,
+    /// From the answer to the end of the turn.
+    after_content: Option<String>,
 }
 
 /// R1 and R3: whether and how reasoning that a message carries is rendered.
@@ -203,8 +212,10 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
         let found = with_content.as_deref().and_then(|turn| {
             let reasoning = text::once(turn, s.reasoning)?;
             let content = text::once(turn, s.content)?;
-            (reasoning.end <= content.start)
-                .then(|| (turn[..reasoning.start].to_owned(), turn[reasoning.end..content.start].to_owned()))
+            (reasoning.end <= content.start).then(|| {
+                let to_content = turn[reasoning.end..content.start].to_owned();
+                (turn[..reasoning.start].to_owned(), to_content, turn[content.end..].to_owned())
+            })
         });
         let with_call = calls.and_then(|style| {
             let turn = Turn::calls(std::slice::from_ref(call)).with_reasoning(&field, s.reasoning);
@@ -214,7 +225,8 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
             let reasoning = text::once(turn, s.reasoning)?;
             Some((turn[..reasoning.start].to_owned(), turn[reasoning.end..].to_owned()))
         });
-        let (content_before, to_content) = found.map_or((None, None), |(b, t)| (Some(b), Some(t)));
+        let (content_before, to_content, after_content) =
+            found.map_or((None, None, None), |(before, to, after)| (Some(before), Some(to), Some(after)));
         let (call_before, to_call) = found_call.map_or((None, None), |(b, t)| (Some(b), Some(t)));
         let with_content = content_before.is_some();
         if let Some(before) = content_before.or(call_before) {
@@ -223,7 +235,11 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
             if !marked(&to_content) && !marked(&to_call) {
                 continue;
             }
-            return Some(Shown { field, with_content, before, to_content, to_call });
+            let alone = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
+            let call_alone = to_call.as_deref().zip(alone).map(|(to_call, alone)| {
+                to_call[to_call.len() - text::common_suffix(to_call, &alone)..].to_owned()
+            });
+            return Some(Shown { field, with_content, before, to_content, to_call, call_alone, after_content });
         }
     }
     None
@@ -269,7 +285,15 @@ fn markers_shown(shown: &Shown, start: &str, _answer_before: &str) -> Reasoning 
             if more.trim().is_empty() { to_content.clone() } else { common.to_owned() }
         }
         (Some(to_content), None) => to_content.clone(),
-        (None, Some(to_call)) => first_tag_with_layout(to_call).to_owned(),
+        (None, Some(to_call)) => {
+            let alone = shown.call_alone.as_deref().unwrap_or("");
+            // Only white space and one mark may stand there: what holds the call itself is no marker.
+            let is_end = |end: &&str| !alone.is_empty() && !end.trim().is_empty();
+            match to_call.strip_suffix(alone).filter(is_end) {
+                Some(end) => end.to_owned(),
+                None => first_tag_with_layout(to_call).to_owned(),
+            }
+        }
         (None, None) => String::new(),
     };
     Reasoning {
@@ -313,7 +337,7 @@ pub(crate) fn without_empty_reasoning<'a>(lead: &'a str, reasoning: &Reasoning) 
 }
 
 /// C1 with R1: what of the text between reasoning and answer is a wrapper of the answer.
-fn split_content(frame: &mut Frame, reasoning: &mut Reasoning, shown: &Shown, lead: &str, _after: &str) {
+fn split_content(frame: &mut Frame, reasoning: &mut Reasoning, shown: &Shown, lead: &str) {
     if !lead.trim().is_empty() {
         frame.content.mode = ContentMode::AlwaysWrapped;
         frame.content.start = lead.to_owned();
@@ -331,6 +355,29 @@ fn split_content(frame: &mut Frame, reasoning: &mut Reasoning, shown: &Shown, le
         frame.content.mode = ContentMode::WrappedWithReasoning;
         frame.content.start = rest.to_owned();
     }
+}
+
+/// C1 with R1: an answer that follows reasoning may end otherwise than one alone; then it is wrapped, and where no
+/// calls show it, the wrapper begins behind the first tag after the reasoning.
+fn instead_of_calls(frame: &mut Frame, reasoning: &mut Reasoning, shown: &Shown, after: &str) {
+    if frame.content.mode == ContentMode::AlwaysWrapped {
+        return;
+    }
+    let Some(end) = shown.after_content.as_deref().and_then(|with| with.strip_suffix(after)) else { return };
+    if end.trim().is_empty() {
+        return;
+    }
+    if frame.content.mode == ContentMode::Plain {
+        let first = first_tag_with_layout(&reasoning.end).to_owned();
+        let start = reasoning.end[first.len()..].to_owned();
+        if start.trim().is_empty() {
+            return;
+        }
+        reasoning.end = first;
+        frame.content.mode = ContentMode::WrappedWithReasoning;
+        frame.content.start = start;
+    }
+    frame.content.end = end.to_owned();
 }
 
 /// What follows an answer: the wrapper's end, where there is a wrapper, and the end of the turn.
@@ -360,7 +407,7 @@ fn split_end(
     }
     let content = &frame.content;
     let mut wrapper = String::new();
-    if content.mode != ContentMode::Plain {
+    if content.mode == ContentMode::AlwaysWrapped {
         let tail = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
         let common = tail.map_or(0, |tail| common_end(&end, &tail));
         let cut = if common > 0 {
@@ -368,8 +415,8 @@ fn split_end(
         } else {
             text::tags(&end).first().map_or(0, |tag| end.find(tag).map_or(0, |at| at + tag.len()))
         };
-        // Something ends a turn; what is left of nothing is no wrapper.
-        if cut < end.len() {
+        // Without calls to compare with, something ends a turn: what is left of nothing is no wrapper.
+        if cut < end.len() || calls.is_some() {
             wrapper = end[..cut].to_owned();
             end = end[cut..].to_owned();
         }
@@ -444,7 +491,8 @@ fn opens_reasoning(rest: &str, reasoning: &Reasoning) -> bool {
     if !end.is_empty() && rest.contains(end) {
         return rest.rfind(end) < rest.rfind(start).filter(|_| !start.is_empty());
     }
-    if start.is_empty() { !rest.is_empty() } else { rest.contains(start) }
+    // Where only the end is marked, what is not closed is open.
+    start.is_empty() || rest.contains(start)
 }
 
 /// Where no render shows reasoning: what the generation prompt opens, and on what the template splits an answer.
@@ -456,6 +504,12 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
             if !candidates.iter().any(|known| known == tag) {
                 candidates.push(tag.to_owned());
             }
+        }
+        // Marks of other shapes stand alone in a literal.
+        let alone = literal.trim();
+        let is_mark = (2..=40).contains(&alone.len()) && !alone.contains(char::is_whitespace);
+        if is_mark && !alone.chars().all(char::is_alphanumeric) && !candidates.iter().any(|known| known == alone) {
+            candidates.push(alone.to_owned());
         }
     }
     // The probe: an answer with the candidate in its middle, whose first half the template drops.
@@ -476,7 +530,10 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
         // A prompt that opens and closes, or opens only, what the template's text names the other half of.
         candidates.iter().find(|end| opened.iter().any(|tag| is_counterpart(tag, end))).cloned()
     })?;
-    let open = counterpart(&end)?.to_owned();
+    // What the prompt writes behind the start, and does not close, is the opener, whatever it looks like.
+    let unclosed = beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(&end));
+    let before_end = || beyond.iter().find_map(|text| Some(text[..text.find(&end)?].trim()).filter(|t| !t.is_empty()));
+    let open = counterpart(&end).or(unclosed).or_else(before_end)?.to_owned();
     if let Some(cut) = start.find(&open) {
         start.truncate(cut);
     }

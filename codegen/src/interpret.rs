@@ -123,6 +123,7 @@ impl Machine for Interpreter<'_> {
             Some(Hole::Literal { quote }) => io.quoted_value(quote),
             Some(Hole::Object(shape)) => {
                 let offered = shape.bare;
+                let keys: Vec<&str> = shape.other_keys.iter().map(String::as_str).collect();
                 let shape = CallShape {
                     function_field: &shape.function_field,
                     name_field: &shape.name_field,
@@ -130,6 +131,7 @@ impl Machine for Interpreter<'_> {
                     id_field: &shape.id_field,
                     name_is_key: shape.name_is_key,
                     python: shape.python,
+                    keys: &keys,
                     strict: shape.bare,
                 };
                 io.call_object(&shape, offered)

@@ -74,7 +74,8 @@ fn turn_end(spec: &FormatSpec) -> Expr {
         let first = core.find('>').map_or(core, |at| &core[..at + 1]);
         for core in [core, first] {
             let before = text[..text.len() - text.trim_start().len()].to_owned();
-            let end = Expr::Literal(Literal { before, ..literal("turn.end", core, Role::TurnEnd) });
+            let after = text[text.trim_end().len()..].to_owned();
+            let end = Expr::Literal(Literal { before, after, ..literal("turn.end", core, Role::TurnEnd) });
             if !is_empty(&end) && !ends.contains(&end) {
                 ends.push(end);
             }
@@ -103,6 +104,7 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         name_field: tools.name_field.clone(),
         args_field: tools.args_field.clone(),
         id_field: if tools.id_field.is_empty() { tools.gen_id_field.clone() } else { tools.id_field.clone() },
+        other_keys: other_keys(spec),
         name_is_key: tools.fun_name_is_key,
         python: tools.uses_python_dicts,
         bare,
@@ -141,6 +143,13 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         sequence(vec![hold(), separator, opener, body])
     };
     sequence(vec![first, more.repeated(), section_end.optional()])
+}
+
+/// The keys that a template writes beside those that mean something.
+fn other_keys(spec: &FormatSpec) -> Vec<String> {
+    let tools = &spec.tools;
+    let known = [&tools.function_field, &tools.name_field, &tools.args_field, &tools.id_field, &tools.gen_id_field];
+    tools.parameter_order.iter().filter(|key| !known.contains(key)).cloned().collect()
 }
 
 /// The shape of the call object inside an expression.
@@ -205,7 +214,8 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     if tools.format == ToolFormat::TagWithJson {
         let hole = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
         let needs_brace =
-            is_empty(&args_start) && function.name_suffix.trim().is_empty() && id.suffix.trim().is_empty();
+            is_empty(&args_start) && function.name_suffix.trim().is_empty()
+            && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
         body.push(args_start);
         if needs_brace {
             body.push(Expr::Literal(Literal { peek: true, ..literal("tools.arguments", "{", Role::Inner) }));

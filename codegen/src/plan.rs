@@ -125,6 +125,8 @@ pub struct ObjectShape {
     pub args_field: String,
     /// The key of the id; empty where there is none.
     pub id_field: String,
+    /// Other keys that the format writes.
+    pub other_keys: Vec<String>,
     /// The name is the key, the arguments its value.
     pub name_is_key: bool,
     /// The object is a Python dict.

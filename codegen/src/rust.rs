@@ -185,6 +185,7 @@ fn shape(state: &State) -> Option<TokenStream> {
     let Some(Hole::Object(shape)) = &state.hole else { return None };
     let name = format_ident!("{}_SHAPE", state.name);
     let (function, name_field, args) = (&shape.function_field, &shape.name_field, &shape.args_field);
+    let keys = &shape.other_keys;
     let (id, key, python, bare) = (&shape.id_field, shape.name_is_key, shape.python, shape.bare);
     Some(quote! {
         /// The keys of a call.
@@ -195,6 +196,7 @@ fn shape(state: &State) -> Option<TokenStream> {
             id_field: #id,
             name_is_key: #key,
             python: #python,
+            keys: &[#(#keys),*],
             strict: #bare,
         };
     })

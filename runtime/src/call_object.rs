@@ -34,6 +34,8 @@ pub struct CallShape<'p> {
     pub name_is_key: bool,
     /// The object is a Python dict; JSON is read as well.
     pub python: bool,
+    /// Other keys that the format writes.
+    pub keys: &'p [&'p str],
     /// Before the name, a key that is none of these makes it no call.
     pub strict: bool,
 }
@@ -56,7 +58,7 @@ impl CallShape<'_> {
     /// Whether a key that begins like this may be one of the fields.
     fn knows(&self, beginning: &[u8]) -> bool {
         let fields = [self.function_field, self.name_field, self.args_field, self.id_field];
-        self.name_is_key || fields.iter().any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
+        self.name_is_key || fields.iter().chain(self.keys).any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
     }
 }
 
@@ -311,7 +313,8 @@ impl CallObject {
         let Progress::Done(count) = progress else { return Step::Taken(1) };
         self.malformed |= self.reader.malformed();
         let role = shape.role(&self.text, self.depth);
-        if shape.strict && !self.named && role == Role::Other {
+        let known = || shape.keys.iter().any(|known| known.as_bytes() == self.text);
+        if shape.strict && !self.named && role == Role::Other && !known() {
             return Step::Bad;
         }
         if role == Role::NameAsKey && !self.named && !is_name(&self.text) {

@@ -106,6 +106,8 @@ pub struct How {
     pub refuses: bool,
     /// Prints content without looking whether there is any.
     pub prints_null: bool,
+    /// Takes white space off an answer.
+    pub trims: bool,
 }
 
 /// Draws a spec that its own rules and the lowering accept.
@@ -120,7 +122,7 @@ pub fn draw(rng: &mut Rng) -> Drawn {
 
 fn attempt(rng: &mut Rng) -> Drawn {
     let style = Style::draw(rng);
-    let mut how = How { bos: rng.coin(), ..How::default() };
+    let mut how = How { bos: rng.coin(), trims: rng.one_in(4), ..How::default() };
     let mut markers = Markers::new(rng);
     how.alphabet = Some(markers.usual());
     let mut spec = FormatSpec {
@@ -203,6 +205,9 @@ fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
     }
 }
 
+/// The field that stands for reasoning given as a part of the content.
+pub const PARTS: &str = "content.thinking";
+
 fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
     let calls = spec.tools.format != ToolFormat::None;
     let reasoning = &mut spec.reasoning;
@@ -216,7 +221,11 @@ fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
     reasoning.end = format!("{close}{}", if after == " " { "" } else { after });
     reasoning.mode = ReasoningMode::TagBased;
     let fields = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
-    reasoning.field = markers.rng().pick(&fields).to_owned();
+    reasoning.field = match markers.rng().below(8) {
+        0 => format!("{}_text", markers.word()),
+        1 => PARTS.to_owned(),
+        _ => markers.rng().pick(&fields).to_owned(),
+    };
     reasoning.start = open;
     match kind {
         3 => {
@@ -270,7 +279,8 @@ fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
     if rng.coin() {
         return add(None, if !delimiter && (hidden || rng.one_in(3)) { &opened } else { &bare });
     }
-    reasoning.switch = rng.pick(&["enable_thinking", "thinking", "enable_reasoning", "reasoning"]).to_owned();
+    let switches = ["enable_thinking", "thinking", "enable_reasoning", "reasoning", "thinks_aloud", "with_plan"];
+    reasoning.switch = rng.pick(&switches).to_owned();
     let ways = match (delimiter, hidden) {
         (true, _) => vec![(&bare, &closed)],
         (false, true) => vec![(&opened, &empty), (&opened, &bare), (&opened, &closed)],
@@ -296,7 +306,9 @@ fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, how: &mut How) {
     can.object_arguments = calls && how.taken != Taken::Text;
     can.string_arguments = calls && how.taken != Taken::Object;
     can.reasoning = spec.reasoning.mode != ReasoningMode::None;
-    let plain = spec.content.mode == ContentMode::Plain && how.history != History::Never;
+    let plain = spec.content.mode == ContentMode::Plain
+        && how.history != History::Never
+        && spec.reasoning.field != PARTS;
     how.prints_null = calls && plain && rng.one_in(8);
     can.requires_nonnull_content = how.prints_null;
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat, Tools};
 
-use crate::draw::{Drawn, History};
+use crate::draw::{Drawn, History, Taken};
 use crate::written::{Ink, Said, SaidCall, turn};
 
 /// Holes that no marker looks like.
@@ -118,6 +118,10 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     };
     check("generation_prompt", prompts(want), prompts(got));
     let (a, b) = (&want.capabilities, &got.capabilities);
+    let filtered = matches!(want.tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson);
+    if drawn.how.taken != Taken::Object || !filtered {
+        check("capabilities.string_arguments", a.string_arguments.to_string(), b.string_arguments.to_string());
+    }
     for (key, a, b) in [
         ("tools", a.tools, b.tools),
         ("tool_calls", a.tool_calls, b.tool_calls),

@@ -3,7 +3,7 @@
 use unjinja_spec::{ContentMode, ReasoningMode, ToolFormat};
 
 use crate::calls;
-use crate::draw::{Absent, Drawn, History};
+use crate::draw::{Absent, Drawn, History, PARTS};
 use crate::node::{Join, Layout, Node, either, print, text, when};
 
 /// The template of a drawn spec.
@@ -110,10 +110,14 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     let content = style.get("turn", "content");
     let calls = style.get("turn", "tool_calls");
     let reasoning = &spec.reasoning;
+    let parts = reasoning.field == PARTS;
+    if parts {
+        nodes.extend(held(drawn, &content));
+    }
     let thinks = reasoning.mode != ReasoningMode::None && !reasoning.field.is_empty();
     let mut has_thought = String::from("false");
     if thinks {
-        let thought = style.get("turn", &reasoning.field);
+        let thought = if parts { "held.thought".to_owned() } else { style.get("turn", &reasoning.field) };
         has_thought = thought.clone();
         if how.history == History::AfterLastUser {
             has_thought = format!("shown and {has_thought}");
@@ -132,6 +136,8 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
         let cut = format!("set said = said.split({end})[-1].lstrip('\\n')");
         nodes.push(when(format!("{end} in said"), vec![Node::Do(cut)]));
         "said".to_owned()
+    } else if parts {
+        "held.said".to_owned()
     } else {
         content
     };
@@ -148,6 +154,28 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     nodes
 }
 
+/// Sorts the parts of a content into thoughts and what is said.
+fn held(drawn: &Drawn, content: &str) -> Vec<Node> {
+    let style = &drawn.style;
+    let set = |field: &str, value: &str| Node::Do(format!("set held.{field} = {value}"));
+    let part = either(
+        format!("{} == 'thinking'", style.get("part", "type")),
+        vec![set("thought", &style.get("part", "thinking"))],
+        vec![set("said", &style.get("part", "text"))],
+    );
+    let parts = Node::For {
+        var: "part".to_owned(),
+        of: format!("{content} or []"),
+        index: None,
+        separator: String::new(),
+        body: vec![part],
+    };
+    vec![
+        Node::Do("set held = namespace(thought='', said='')".to_owned()),
+        either(format!("{content} is string"), vec![set("said", content)], vec![parts]),
+    ]
+}
+
 /// What stands where a turn has no reasoning.
 pub fn absent(drawn: &Drawn) -> String {
     let reasoning = &drawn.spec.reasoning;
@@ -160,7 +188,7 @@ pub fn absent(drawn: &Drawn) -> String {
 
 fn answer(drawn: &Drawn, said: &str, has_thought: &str) -> Node {
     let content = &drawn.spec.content;
-    let value = Node::Words(said.to_owned());
+    let value = Node::Words(if drawn.how.trims { format!("{said} | trim") } else { said.to_owned() });
     if drawn.how.prints_null {
         return Node::Value(said.to_owned());
     }

@@ -8,7 +8,7 @@ use unjinja_analyzer::render::Template;
 use unjinja_analyzer::{Naming, analyze, verify};
 use unjinja_spec::{FormatSpec, ToolFormat, Tools};
 
-use crate::draw::{Drawn, History, Taken, draw};
+use crate::draw::{Drawn, History, PARTS, Taken, draw};
 use crate::rng::Rng;
 use crate::same::{differences, shapes, shows_layout};
 use crate::template::{absent, template};
@@ -258,7 +258,13 @@ fn unfaithful(drawn: &Drawn, template: &Template) -> Option<String> {
 
 fn message(drawn: &Drawn, said: &Said) -> Value {
     let mut message = json!({"role": "assistant", "content": said.content});
-    if let Some(reasoning) = &said.reasoning {
+    if let Some(reasoning) = said.reasoning.as_ref().filter(|_| drawn.spec.reasoning.field == PARTS) {
+        let mut parts = vec![json!({"type": "thinking", "thinking": reasoning})];
+        if !said.content.is_empty() {
+            parts.push(json!({"type": "text", "text": said.content}));
+        }
+        message["content"] = parts.into();
+    } else if let Some(reasoning) = &said.reasoning {
         message[drawn.spec.reasoning.field.as_str()] = reasoning.as_str().into();
     }
     if !said.calls.is_empty() {

@@ -93,6 +93,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: true,
     python: false,
+    keys: &[],
     strict: false,
 };
 

@@ -122,6 +122,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "tool_call_id",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

@@ -61,14 +61,14 @@ const AFTER_CALL: State = State(5);
 
 /// What may follow in this state: `<|message_sep|>`, `<|role_sep|>`, `<|message_sep|>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").at_end(),
+    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
     Marker::new("<|role_sep|>"),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
 ];
 
 /// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").at_end(),
+    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
 ];
 
@@ -79,7 +79,7 @@ const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").at_end(),
+    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
 ];
 
@@ -91,6 +91,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

@@ -52,12 +52,14 @@ const AFTER_TURN_END: State = State(2);
 
 /// What may follow in this state: `<end_of_turn>`, `<start_of_turn>model`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<end_of_turn>").at_end(),
+    Marker::new("<end_of_turn>").layout("", "\n").at_end(),
     Marker::new("<start_of_turn>model"),
 ];
 
 /// What may follow in this state: `<end_of_turn>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<end_of_turn>").at_end()];
+const CONTENT_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<end_of_turn>").layout("", "\n").at_end(),
+];
 
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {

@@ -90,7 +90,7 @@ const AFTER_PER_CALL_END: State = State(10);
 
 /// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").at_end(),
+    Marker::new("<turn|>").layout("", "\n").at_end(),
     Marker::new("<|tool_response>").at_end(),
     Marker::new("<channel|>").at_end(),
     Marker::new("<|turn>model"),
@@ -101,7 +101,7 @@ const START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").at_end(),
+    Marker::new("<turn|>").layout("", "\n").at_end(),
     Marker::new("<|tool_response>").at_end(),
     Marker::new("<channel|>").at_end(),
     Marker::new("<|channel>thought").layout("", "\n"),
@@ -111,7 +111,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<channel|>`, `<|tool_call>call:`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").at_end(),
+    Marker::new("<turn|>").layout("", "\n").at_end(),
     Marker::new("<|tool_response>").at_end(),
     Marker::new("<channel|>").at_end(),
     Marker::new("<channel|>").layout("\n", ""),
@@ -126,7 +126,7 @@ const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[Marker::new("}"
 
 /// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<tool_call|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`.
 const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").at_end(),
+    Marker::new("<turn|>").layout("", "\n").at_end(),
     Marker::new("<|tool_response>").at_end(),
     Marker::new("<channel|>").at_end(),
     Marker::new("<tool_call|>"),
@@ -146,7 +146,7 @@ const AFTER_ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").at_end(),
+    Marker::new("<turn|>").layout("", "\n").at_end(),
     Marker::new("<|tool_response>").at_end(),
     Marker::new("<channel|>").at_end(),
     Marker::new("<|tool_call>call:"),

@@ -69,20 +69,20 @@ const AFTER_TURN_END: State = State(3);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<think>").layout("", "\n\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<think>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<think>").layout("", "\n\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</think>`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</think>"),
 ];
 

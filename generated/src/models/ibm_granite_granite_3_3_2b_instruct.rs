@@ -55,7 +55,7 @@ const AFTER_TURN_END: State = State(3);
 
 /// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
     Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
     Marker::new("<|end_of_role|>"),
     Marker::new("<think>"),
@@ -65,7 +65,7 @@ const START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
     Marker::new("<think>"),
     Marker::new("<response>"),
     Marker::new("</response>"),
@@ -73,7 +73,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|end_of_text|>`, `</think>`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
     Marker::new("</think>"),
 ];
 

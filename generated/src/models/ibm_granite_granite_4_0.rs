@@ -61,7 +61,7 @@ const AFTER_PER_CALL_END: State = State(5);
 
 /// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<tool_call>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
     Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
     Marker::new("<|end_of_role|>"),
     Marker::new("<tool_call>").layout("\n", "\n"),
@@ -69,20 +69,20 @@ const START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|end_of_text|>`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|end_of_text|>`, `</tool_call>`, `<tool_call>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|end_of_text|>`, `<tool_call>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").at_end(),
+    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
@@ -94,6 +94,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

@@ -70,14 +70,14 @@ const AFTER_ARGUMENT_VALUE: State = State(8);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<|tool_call_start|>["),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<|tool_call_start|>[`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|tool_call_start|>["),
 ];
 
@@ -89,7 +89,7 @@ const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[Marker::new(")"
 
 /// What may follow in this state: `<|im_end|>`, `,`, `]<|tool_call_end|>`, `<|tool_call_start|>[`.
 const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new(",").layout("", " "),
     Marker::new("]<|tool_call_end|>"),
     Marker::new("<|tool_call_start|>["),

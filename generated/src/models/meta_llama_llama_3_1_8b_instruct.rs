@@ -87,6 +87,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: true,
 };
 

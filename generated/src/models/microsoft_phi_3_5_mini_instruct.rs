@@ -52,12 +52,14 @@ const AFTER_TURN_END: State = State(2);
 
 /// What may follow in this state: `<|end|>`, `<|assistant|>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").at_end(),
+    Marker::new("<|end|>").layout("", "\n").at_end(),
     Marker::new("<|assistant|>"),
 ];
 
 /// What may follow in this state: `<|end|>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<|end|>").at_end()];
+const CONTENT_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|end|>").layout("", "\n").at_end(),
+];
 
 impl Machine for Parser {
     fn facts(&self) -> Facts<'_> {

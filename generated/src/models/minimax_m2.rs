@@ -77,7 +77,7 @@ const ARGUMENT_VALUE: State = State(8);
 
 /// What may follow in this state: `[e~[`, `<think>`, `<minimax:tool_call>`, `<invoke name=\"`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").at_end(),
+    Marker::new("[e~[").layout("", "\n").at_end(),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<minimax:tool_call>").layout("\n", ""),
     Marker::new("<invoke name=\""),
@@ -85,7 +85,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `[e~[`, `</think>`, `<minimax:tool_call>`, `<invoke name=\"`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").at_end(),
+    Marker::new("[e~[").layout("", "\n").at_end(),
     Marker::new("</think>").layout("\n", "\n\n"),
     Marker::new("<minimax:tool_call>").layout("\n", ""),
     Marker::new("<invoke name=\""),
@@ -101,7 +101,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
 
 /// What may follow in this state: `[e~[`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`.
 const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").at_end(),
+    Marker::new("[e~[").layout("", "\n").at_end(),
     Marker::new("<parameter name=\"").layout("\n", ""),
     Marker::new("</invoke>").layout("\n", ""),
     Marker::new("<invoke name=\""),
@@ -115,7 +115,7 @@ const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
 
 /// What may follow in this state: `[e~[`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`.
 const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").at_end(),
+    Marker::new("[e~[").layout("", "\n").at_end(),
     Marker::new("<invoke name=\""),
     Marker::new("</minimax:tool_call>").layout("\n", ""),
     Marker::new("<think>").layout("", "\n"),

@@ -74,6 +74,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "id",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

@@ -67,7 +67,7 @@ const AFTER_TOOLS: State = State(7);
 
 /// What may follow in this state: `<SPECIAL_12>`, `<SPECIAL_11>Assistant`, `<think>`, `<TOOLCALL>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
+    Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
     Marker::new("<SPECIAL_11>Assistant"),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<TOOLCALL>"),
@@ -75,14 +75,14 @@ const START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<SPECIAL_12>`, `<think>`, `<TOOLCALL>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
+    Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<TOOLCALL>"),
 ];
 
 /// What may follow in this state: `<SPECIAL_12>`, `</think>`, `<TOOLCALL>`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
+    Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
     Marker::new("</think>"),
     Marker::new("<TOOLCALL>"),
 ];
@@ -92,7 +92,7 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<SPECIAL_12>`, `,`, `]`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
+    Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
     Marker::new(","),
     Marker::new("]"),
     Marker::new("</TOOLCALL>"),
@@ -102,7 +102,7 @@ const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<SPECIAL_12>`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`.
 const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<SPECIAL_12>").layout("\n", "").at_end(),
+    Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
     Marker::new("</TOOLCALL>"),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<TOOLCALL>"),
@@ -116,6 +116,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

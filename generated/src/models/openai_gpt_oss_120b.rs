@@ -27,7 +27,14 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "a4c9919cbbd4acdd51ccffe22da049264b1b73e59055fa58811a99efbd7c8146",
     assistant_start: "<|start|>assistant",
     thinking_switch: "",
-    preserved_tokens: &["<|call|>", "<|channel|>", "<|end|>", "<|message|>", "<|start|>"],
+    preserved_tokens: &[
+        "<|call|>",
+        "<|channel|>",
+        "<|end|>",
+        "<|message|>",
+        "<|return|>",
+        "<|start|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -65,9 +72,8 @@ const AFTER_ARGUMENTS: State = State(6);
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(7);
 
-/// What may follow in this state: `<|return|>`, `<|end|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+/// What may follow in this state: `<|end|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|return|>").at_end(),
     Marker::new("<|end|>").at_end(),
     Marker::new("<|start|>assistant"),
     Marker::new("<|channel|>analysis<|message|>"),
@@ -77,6 +83,7 @@ const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|return|>"),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
     Marker::new("<|channel|>commentary to=functions."),
@@ -85,9 +92,8 @@ const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
 ];
 
-/// What may follow in this state: `<|return|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+/// What may follow in this state: `<|end|>`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|return|>").at_end(),
     Marker::new("<|end|>").at_end(),
     Marker::new("<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
@@ -96,6 +102,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|return|>"),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
     Marker::new("<|channel|>commentary to=functions."),
@@ -104,9 +111,8 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
 ];
 
-/// What may follow in this state: `<|return|>`, `<|end|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+/// What may follow in this state: `<|end|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|return|>").at_end(),
     Marker::new("<|end|>").at_end(),
     Marker::new("<|end|>"),
     Marker::new("to=functions.").layout(" ", ""),
@@ -128,9 +134,8 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message|>"),
 ];
 
-/// What may follow in this state: `<|return|>`, `<|end|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`.
+/// What may follow in this state: `<|end|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|return|>").at_end(),
     Marker::new("<|end|>").at_end(),
     Marker::new("<|call|>"),
     Marker::new("to=functions.").layout(" ", ""),
@@ -146,11 +151,11 @@ const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|return|>"),
 ];
 
-/// What may follow in this state: `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`.
+/// What may follow in this state: `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|return|>").at_end(),
     Marker::new("<|end|>").at_end(),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
@@ -165,6 +170,7 @@ const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|return|>"),
 ];
 
 impl Machine for Parser {
@@ -188,9 +194,9 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect(START_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2 | 4..=9) => Flow::Go(CONTENT),
-                    Found::Marker(3) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 3..=9) => Flow::Go(CONTENT),
+                    Found::Marker(2) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
@@ -204,12 +210,12 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(3..=8) => Flow::Go(CONTENT),
+                    Found::Marker(2..=8) => Flow::Go(CONTENT),
                     Found::Marker(9..=14) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -220,12 +226,12 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, REASONING_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(3..=8) => {
+                    Found::Marker(2..=7) => {
                         io.hold(REASONING);
                         Flow::Go(CALL_NAME)
                     }
@@ -258,25 +264,25 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(1) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END)
                     }
-                    Found::Marker(3..=8) => {
+                    Found::Marker(2..=7) => {
                         io.end_call();
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(9..=15) => {
                         io.end_call();
                         Flow::Go(CONTENT)
                     }
@@ -289,16 +295,16 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END => {
                 match io.expect(AFTER_PER_CALL_END_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=7) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=6) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(9..=14) => Flow::Go(CONTENT),
+                    Found::Marker(8..=14) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }

@@ -97,7 +97,7 @@ const ARGUMENT_VALUE: State = State(10);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`, `<function=`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
@@ -106,7 +106,7 @@ const START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|im_end|>`, `<think>`, `<tool_call>`, `<function=`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
@@ -114,7 +114,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|im_end|>`, `</think>`, `<tool_call>`, `<function=`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</think>").layout("\n", "\n\n"),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
@@ -128,7 +128,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
 
 /// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`.
 const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<parameter=").layout("\n", ""),
     Marker::new("</function>").layout("\n", ""),
     Marker::new("</tool_call>").layout("\n", ""),
@@ -142,7 +142,7 @@ const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">").layout("", 
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`.
 const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
@@ -151,7 +151,7 @@ const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`, `<think>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
     Marker::new("<think>").layout("", "\n"),

@@ -73,7 +73,7 @@ const ARGUMENT_VALUE: State = State(9);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`, `<function=`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
@@ -81,7 +81,7 @@ const START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
 ];
@@ -94,7 +94,7 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
 
 /// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`.
 const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<parameter=").layout("\n", ""),
     Marker::new("</function>").layout("\n", ""),
     Marker::new("</tool_call>").layout("\n", ""),
@@ -107,7 +107,7 @@ const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">").layout("", 
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`.
 const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
@@ -115,7 +115,7 @@ const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
 ];

@@ -61,27 +61,27 @@ const AFTER_PER_CALL_END: State = State(5);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
@@ -93,6 +93,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

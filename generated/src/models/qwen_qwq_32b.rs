@@ -78,7 +78,7 @@ const AFTER_PER_CALL_END: State = State(6);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<tool_call>").layout("\n", "\n"),
@@ -86,21 +86,21 @@ const START_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|im_end|>`, `<think>`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<think>").layout("", "\n"),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</think>`, `<tool_call>`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</think>"),
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
     Marker::new("<think>").layout("", "\n"),
@@ -108,7 +108,7 @@ const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<think>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<tool_call>").layout("\n", "\n"),
     Marker::new("<think>").layout("", "\n"),
 ];
@@ -121,6 +121,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

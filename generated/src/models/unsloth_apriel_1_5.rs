@@ -64,14 +64,14 @@ const AFTER_TOOLS: State = State(6);
 
 /// What may follow in this state: `<|end|>`, `<|assistant|>`, `<tool_calls>`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").layout("\n", "").at_end(),
+    Marker::new("<|end|>").layout("\n", "\n").at_end(),
     Marker::new("<|assistant|>"),
     Marker::new("<tool_calls>").layout("\n", ""),
 ];
 
 /// What may follow in this state: `<|end|>`, `<tool_calls>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").layout("\n", "").at_end(),
+    Marker::new("<|end|>").layout("\n", "\n").at_end(),
     Marker::new("<tool_calls>").layout("\n", ""),
 ];
 
@@ -80,7 +80,7 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
 /// What may follow in this state: `<|end|>`, `,`, `]`, `</tool_calls>`, `<tool_calls>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").layout("\n", "").at_end(),
+    Marker::new("<|end|>").layout("\n", "\n").at_end(),
     Marker::new(","),
     Marker::new("]"),
     Marker::new("</tool_calls>"),
@@ -89,7 +89,7 @@ const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
 
 /// What may follow in this state: `<|end|>`, `</tool_calls>`, `<tool_calls>`.
 const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").layout("\n", "").at_end(),
+    Marker::new("<|end|>").layout("\n", "\n").at_end(),
     Marker::new("</tool_calls>"),
     Marker::new("<tool_calls>").layout("\n", ""),
 ];
@@ -102,6 +102,7 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
     id_field: "",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 

@@ -10,6 +10,7 @@ const FLAT: CallShape<'_> = CallShape {
     id_field: "id",
     name_is_key: false,
     python: false,
+    keys: &[],
     strict: false,
 };
 const NESTED: CallShape<'_> = CallShape { function_field: "function", ..FLAT };
