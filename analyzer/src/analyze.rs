@@ -14,7 +14,7 @@ use unjinja_spec::{
 use crate::calls::{self, Trouble};
 use crate::frame::{self, Frame};
 use crate::lab::{Call, Empty, Lab, SENTINELS, Sentinels, Style, Turn};
-use crate::render::Template;
+use crate::render::{Template, on_stack};
 use crate::text;
 
 /// Why a template has no spec.
@@ -67,6 +67,12 @@ struct Findings {
 /// # Errors
 /// Where the template cannot render the simplest conversation, and where the two sets of sentinels disagree.
 pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
+    let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
+    // One stack for all renders.
+    on_stack(|| analyze_here(template, naming)).unwrap_or_else(|problem| Err(fail(problem)))
+}
+
+fn analyze_here(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
     let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
     let lab = Lab::new(template);
     let [first, second] = SENTINELS.each_ref().map(|s| findings(&lab, s));

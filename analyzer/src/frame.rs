@@ -236,9 +236,10 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
                 continue;
             }
             let alone = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
-            let call_alone = to_call.as_deref().zip(alone).map(|(to_call, alone)| {
-                to_call[to_call.len() - text::common_suffix(to_call, &alone)..].to_owned()
-            });
+            let call_alone = to_call
+                .as_deref()
+                .zip(alone)
+                .map(|(to_call, alone)| to_call[to_call.len() - text::common_suffix(to_call, &alone)..].to_owned());
             return Some(Shown { field, with_content, before, to_content, to_call, call_alone, after_content });
         }
     }

@@ -7,7 +7,7 @@ use unjinja_runtime::{Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
 
 use crate::lab::{Call, Empty, Lab, SENTINELS, Style, Turn, tools_for};
-use crate::render::Template;
+use crate::render::{Template, on_stack};
 
 /// What became of the random conversations.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,11 @@ impl Verification {
 
 /// Renders and parses back `count` random assistant messages; the same seed gives the same ones.
 pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
+    // One stack for all renders; where there is none, nothing was tried.
+    on_stack(|| verify_here(template, spec, count, seed)).unwrap_or_default()
+}
+
+fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
     let Ok(lowered) = Lowered::new(spec) else { return result };
     let lab = Lab::new(template);

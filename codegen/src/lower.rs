@@ -213,8 +213,8 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     let call_end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
     if tools.format == ToolFormat::TagWithJson {
         let hole = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
-        let needs_brace =
-            is_empty(&args_start) && function.name_suffix.trim().is_empty()
+        let needs_brace = is_empty(&args_start)
+            && function.name_suffix.trim().is_empty()
             && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
         body.push(args_start);
         if needs_brace {

@@ -58,7 +58,8 @@ impl CallShape<'_> {
     /// Whether a key that begins like this may be one of the fields.
     fn knows(&self, beginning: &[u8]) -> bool {
         let fields = [self.function_field, self.name_field, self.args_field, self.id_field];
-        self.name_is_key || fields.iter().chain(self.keys).any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
+        self.name_is_key
+            || fields.iter().chain(self.keys).any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
     }
 }
 

@@ -121,10 +121,11 @@ impl<M: Machine> Stream<M> {
                 Flow::Wait if !last => break,
                 Flow::Wait => {
                     if io.holding()
-                        && let Some(next) = io.recover() {
-                            state = next;
-                            continue;
-                        }
+                        && let Some(next) = io.recover()
+                    {
+                        state = next;
+                        continue;
+                    }
                     self.machine.end(state, &mut io);
                     io.settle();
                     break;

@@ -1,7 +1,9 @@
 //! What a spec must say to be of use: the markers that its formats need, and no two statements that
 //! contradict each other. Everything is checked, whatever else is wrong.
 
-use crate::model::{CallIdPosition, Channel, ContentMode, FormatSpec, MARKERS, ReasoningMode, SPEC_VERSION, ToolFormat, Tools};
+use crate::model::{
+    CallIdPosition, Channel, ContentMode, FormatSpec, MARKERS, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
+};
 use crate::text;
 
 /// Something that a spec lacks or contradicts.
@@ -208,7 +210,12 @@ impl Findings {
             }
             if texts.iter().any(|text| !has_core(text)) {
                 let cause = format!("an alternative of `{key}` is nothing but white space");
-                self.add(&place, &["alternatives"], cause, "write the text that does what the marker does, or remove it");
+                self.add(
+                    &place,
+                    &["alternatives"],
+                    cause,
+                    "write the text that does what the marker does, or remove it",
+                );
             }
         }
     }

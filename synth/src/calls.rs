@@ -79,7 +79,9 @@ fn one(drawn: &Drawn) -> Vec<Node> {
     match tools.format {
         ToolFormat::None => {}
         ToolFormat::JsonNative if drawn.how.by_hand => by_hand(drawn, &mut nodes),
-        ToolFormat::JsonNative => nodes.push(Node::Words(printed(&format!("({})", dictionary(drawn)), tools.uses_python_dicts))),
+        ToolFormat::JsonNative => {
+            nodes.push(Node::Words(printed(&format!("({})", dictionary(drawn)), tools.uses_python_dicts)))
+        }
         _ => tagged(drawn, &mut nodes),
     }
     nodes.push(text(&tools.per_call_end));
@@ -185,18 +187,20 @@ fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
     let tools = &drawn.spec.tools;
     let id = |position| {
         let there = tools.call_id.position == position;
-        let pieces = [
-            text(&tools.call_id.prefix),
-            Node::Words(drawn.style.get("call", "id")),
-            text(&tools.call_id.suffix),
-        ];
+        let pieces =
+            [text(&tools.call_id.prefix), Node::Words(drawn.style.get("call", "id")), text(&tools.call_id.suffix)];
         pieces.into_iter().filter(move |_| there)
     };
     nodes.extend(id(CallIdPosition::PreFuncName));
     nodes.push(text(&tools.function.name_prefix));
     let name = Node::Words(of_function(drawn, "name"));
     if tools.call_id.position == CallIdPosition::InName {
-        nodes.extend([text(&tools.call_id.prefix), name, text(&tools.call_id.suffix), Node::Value("number".to_owned())]);
+        nodes.extend([
+            text(&tools.call_id.prefix),
+            name,
+            text(&tools.call_id.suffix),
+            Node::Value("number".to_owned()),
+        ]);
     } else {
         nodes.push(name);
     }

@@ -284,7 +284,9 @@ fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
     let ways = match (delimiter, hidden) {
         (true, _) => vec![(&bare, &closed)],
         (false, true) => vec![(&opened, &empty), (&opened, &bare), (&opened, &closed)],
-        (false, false) => vec![(&bare, &empty), (&opened, &empty), (&opened, &bare), (&opened, &closed), (&bare, &closed)],
+        (false, false) => {
+            vec![(&bare, &empty), (&opened, &empty), (&opened, &bare), (&opened, &closed), (&bare, &closed)]
+        }
     };
     let (on, off) = rng.pick(&ways);
     add(None, if rng.coin() { on } else { off });
@@ -306,9 +308,8 @@ fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, how: &mut How) {
     can.object_arguments = calls && how.taken != Taken::Text;
     can.string_arguments = calls && how.taken != Taken::Object;
     can.reasoning = spec.reasoning.mode != ReasoningMode::None;
-    let plain = spec.content.mode == ContentMode::Plain
-        && how.history != History::Never
-        && spec.reasoning.field != PARTS;
+    let plain =
+        spec.content.mode == ContentMode::Plain && how.history != History::Never && spec.reasoning.field != PARTS;
     how.prints_null = calls && plain && rng.one_in(8);
     can.requires_nonnull_content = how.prints_null;
 }

@@ -24,13 +24,25 @@ pub const ALPHABETS: [Alphabet; 6] =
     [Alphabet::Angle, Alphabet::Pipe, Alphabet::Wide, Alphabet::Square, Alphabet::Tilde, Alphabet::Word];
 
 const SYLLABLES: [&str; 20] = [
-    "ba", "cor", "di", "fen", "gu", "hol", "ix", "jar", "ka", "lum", "mo", "nep", "or", "pra", "ro", "sti", "tun", "ul",
-    "vey", "wo",
+    "ba", "cor", "di", "fen", "gu", "hol", "ix", "jar", "ka", "lum", "mo", "nep", "or", "pra", "ro", "sti", "tun",
+    "ul", "vey", "wo",
 ];
 
 const COMMON: [&str; 14] = [
-    "tool_call", "call", "calls", "tool_calls", "invoke", "action", "function", "think", "thinking", "plan", "answer",
-    "response", "use", "request",
+    "tool_call",
+    "call",
+    "calls",
+    "tool_calls",
+    "invoke",
+    "action",
+    "function",
+    "think",
+    "thinking",
+    "plan",
+    "answer",
+    "response",
+    "use",
+    "request",
 ];
 
 /// Draws markers, no two of one word.
@@ -128,10 +140,6 @@ impl<'r> Markers<'r> {
     /// A pair with white space on its inner sides, and perhaps after it.
     pub fn laid_out(&mut self, alphabet: Alphabet) -> (String, String) {
         let (open, close) = self.pair(alphabet);
-        if self.rng.coin() {
-            (format!("{open}\n"), format!("\n{close}"))
-        } else {
-            (open, close)
-        }
+        if self.rng.coin() { (format!("{open}\n"), format!("\n{close}")) } else { (open, close) }
     }
 }

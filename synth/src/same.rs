@@ -108,12 +108,14 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     check("reasoning.field", a.field.clone(), b.field.clone());
     check("reasoning.switch", a.switch.clone(), b.switch.clone());
     check("reasoning.empty", bare(&a.empty), bare(&b.empty));
-    check("reasoning.start is there", (!bare(&a.start).is_empty()).to_string(), (!bare(&b.start).is_empty()).to_string());
+    check(
+        "reasoning.start is there",
+        (!bare(&a.start).is_empty()).to_string(),
+        (!bare(&b.start).is_empty()).to_string(),
+    );
     check("content.mode", format!("{:?}", want.content.mode), format!("{:?}", got.content.mode));
     let prompts = |spec: &FormatSpec| {
-        let one = |p: &unjinja_spec::GenerationPrompt| {
-            format!("{:?} {:?} {:?}", p.thinking, p.text, p.starts_in)
-        };
+        let one = |p: &unjinja_spec::GenerationPrompt| format!("{:?} {:?} {:?}", p.thinking, p.text, p.starts_in);
         spec.generation_prompt.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     check("generation_prompt", prompts(want), prompts(got));

@@ -94,8 +94,7 @@ fn roles(drawn: &Drawn) -> Vec<Node> {
         body: assistant(drawn),
     }];
     let is = |name: &str| format!("{role} == {}", style.literal(name));
-    let branches =
-        vec![(is("system"), system), (is("user"), user), (is("assistant"), assistant), (is("tool"), tool)];
+    let branches = vec![(is("system"), system), (is("user"), user), (is("assistant"), assistant), (is("tool"), tool)];
     if style.separate_roles {
         branches.into_iter().map(|(condition, body)| when(condition, body)).collect()
     } else {

@@ -153,8 +153,11 @@ fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
     }
     if markers.rng().one_in(6) {
         let alphabet = markers.tags();
-        (tools.arguments.start, tools.arguments.end) =
-            if markers.rng().coin() { ("\n```json\n".to_owned(), "\n```".to_owned()) } else { markers.laid_out(alphabet) };
+        (tools.arguments.start, tools.arguments.end) = if markers.rng().coin() {
+            ("\n```json\n".to_owned(), "\n```".to_owned())
+        } else {
+            markers.laid_out(alphabet)
+        };
     }
     tools.separator = markers.rng().pick(&["", "", "\n"]).to_owned();
     call_id(markers, tools);

@@ -168,7 +168,8 @@ impl Real<'_> {
     fn json(&self, value: &Value) -> String {
         match value {
             Value::Object(map) => {
-                let items: Vec<String> = map.iter().map(|(k, v)| format!("{}: {}", Value::from(k.as_str()), self.json(v))).collect();
+                let items: Vec<String> =
+                    map.iter().map(|(k, v)| format!("{}: {}", Value::from(k.as_str()), self.json(v))).collect();
                 format!("{{{}}}", items.join(", "))
             }
             other => other.to_string(),
@@ -270,7 +271,8 @@ fn message(drawn: &Drawn, said: &Said) -> Value {
     if !said.calls.is_empty() {
         let calls = said.calls.iter().map(|call| {
             let arguments = Value::Object(call.arguments.iter().cloned().collect());
-            let arguments = if drawn.how.taken == Taken::Text { Real(drawn).json(&arguments).into() } else { arguments };
+            let arguments =
+                if drawn.how.taken == Taken::Text { Real(drawn).json(&arguments).into() } else { arguments };
             json!({"type": "function", "id": call.id, "function": {"name": call.name, "arguments": arguments}})
         });
         message["tool_calls"] = calls.collect();

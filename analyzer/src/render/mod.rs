@@ -2,7 +2,7 @@
 //! with `trim_blocks`, `lstrip_blocks`, loop controls, `{% generation %}`, `raise_exception`,
 //! `strftime_now` and its own `tojson`.
 //!
-//! minijinja reads the template; what runs it is ours ([`exec`], [`eval`]), because three things must be
+//! minijinja reads the template; what runs it is ours (`exec`, `eval`), because three things must be
 //! exact that an engine cannot be given from outside: Python's values and operators, the account of every
 //! step and byte (a template may be hostile), and the watching of what a template looks for.
 //!
@@ -72,12 +72,27 @@ pub struct Template {
 /// allow, in a debug build too. It is reserved, not touched.
 const STACK: usize = 64 << 20;
 
-/// Runs `f` on a stack of known size. A panic there is a bug, and still only an error here.
-fn on_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, String> {
+thread_local! {
+    /// Whether this thread's stack is already one of known size.
+    static ON_STACK: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Runs `f` on a stack of known size, this thread's if it is one. A panic there is a bug, and still only an error
+/// here.
+pub(crate) fn on_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, String> {
+    let panicked = |_| "the renderer panicked: please report this template".to_owned();
+    if ON_STACK.get() {
+        // What `f` leaves half done nobody sees: its results are gone with the panic.
+        return std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).map_err(panicked);
+    }
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("render".to_owned()).stack_size(STACK);
-        let thread = builder.spawn_scoped(scope, f).map_err(|e| format!("no thread to render on: {e}"))?;
-        thread.join().map_err(|_| "the renderer panicked: please report this template".to_owned())
+        let run = || {
+            ON_STACK.set(true);
+            f()
+        };
+        let thread = builder.spawn_scoped(scope, run).map_err(|e| format!("no thread to render on: {e}"))?;
+        thread.join().map_err(panicked)
     })
 }
 
