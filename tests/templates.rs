@@ -34,6 +34,10 @@ fn every_case_is_read_as_expected_interpreted_and_compiled() -> Result<(), Failu
             ("interpreted", row.case.check(&model.lowered.interpreter(&model.spec))),
         ] {
             match result {
+                Ok(_) if row.known_failure.is_some() => {
+                    failures.push(format!("{}: holds now: not known any more", row.id))
+                }
+                Err(_) if row.known_failure.is_some() => {}
                 Ok(times) => runs += times,
                 Err(mismatch) => failures.push(format!("{how}: {mismatch}")),
             }
@@ -86,7 +90,8 @@ fn what_a_template_renders_is_read_back() -> Result<(), Failure> {
 /// The generation prompt and the assistant's turn after it; `None` where the template refuses the message.
 fn rendered(template: &Template, tools: &Value, message: &Value, parser: &dyn ChatParser) -> Option<(String, String)> {
     let context = |messages: Value, prompt: bool, thinking: Option<bool>| {
-        let mut context = json!({"messages": messages, "tools": tools, "add_generation_prompt": prompt});
+        let mut context =
+            json!({"messages": messages, "tools": tools, "add_generation_prompt": prompt, "bos_token": ""});
         if let Some(on) = thinking {
             context["enable_thinking"] = json!(on);
             context["thinking"] = json!(on);

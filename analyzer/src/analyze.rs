@@ -173,8 +173,8 @@ fn give_back(frame: &mut Frame, tools: &mut Tools) {
             prompt.starts_in = Channel::Marker;
         }
     }
-    tools.per_call_start = opener;
-    tools.separator.clear();
+    // With the white space that stands before every opener but the first.
+    tools.per_call_start = std::mem::take(&mut tools.separator);
 }
 
 fn capabilities(lab: &Lab<'_>, s: &Sentinels, style: Option<Style>, parallel: bool, reasoning: bool) -> Capabilities {

@@ -153,8 +153,15 @@ fn attempt(rng: &mut Rng) -> Drawn {
         // With no turn of calls to compare with, an empty block and the answer's opener are one text.
         how.absent = Absent::Nothing;
         spec.reasoning.empty.clear();
+        if spec.turn.assistant_start.is_empty() && spec.reasoning.field.is_empty() {
+            // Every turn begins with the wrapper, and no prompt tells that it is no frame.
+            spec.content = Content::default();
+        }
     }
     prompts(markers.rng(), &mut spec, &how);
+    if how.absent == Absent::EmptyBlock && always_opened(&spec) {
+        how.absent = Absent::Nothing;
+    }
     capabilities(markers.rng(), &mut spec, &mut how);
     Drawn { spec, how, style }
 }
@@ -257,6 +264,16 @@ fn content(markers: &mut Markers<'_>, spec: &mut FormatSpec) {
     };
     let alphabet = markers.tags();
     (spec.content.start, spec.content.end) = markers.laid_out(alphabet);
+}
+
+/// Whether, with an empty block where there is no reasoning, no render at all lacks the opener, and the closing marker
+/// is not the opener with a slash: then the opener may as well be the end of the turn's start. Where all prompts are
+/// empty, the template may as well write none.
+fn always_opened(spec: &FormatSpec) -> bool {
+    let opened = format!("{}{}", spec.turn.assistant_start, spec.reasoning.start);
+    let mut prompts = spec.generation_prompt.iter().map(|prompt| prompt.text.as_str());
+    !spec.reasoning.end.contains('/')
+        && (prompts.clone().all(str::is_empty) || prompts.all(|prompt| prompt.starts_with(&opened)))
 }
 
 /// What the switch of thinking does.

@@ -173,6 +173,10 @@ fn call_id(markers: &mut Markers<'_>, tools: &mut Tools) {
         CallIdPosition::InName,
     ];
     let position = markers.rng().pick(&positions);
+    if position == CallIdPosition::PreFuncName && tools.section_start.is_empty() && tools.per_call_start.is_empty() {
+        // The id's own marker would open the call, for which the language has no word.
+        return;
+    }
     let alphabet = markers.tags();
     let (prefix, suffix) = match position {
         CallIdPosition::None => return,

@@ -66,10 +66,8 @@ impl Trial {
 pub fn trial(seed: u64, number: u64) -> Trial {
     let drawn = draw(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)));
     let text = template(&drawn);
-    let (got, failure) = match examine(&drawn, &text, number) {
-        Ok(got) => (Some(got), None),
-        Err((got, failure)) => (got, Some(failure)),
-    };
+    let mut got = None;
+    let failure = examine(&drawn, &text, number, &mut got).err();
     Trial { drawn, template: text, got, failure }
 }
 
@@ -111,30 +109,31 @@ pub fn known(trials: &[Trial]) -> String {
 
 type Failure = (Stage, String, String);
 
-fn examine(drawn: &Drawn, text: &str, seed: u64) -> Result<FormatSpec, (Option<FormatSpec>, Failure)> {
+fn examine(drawn: &Drawn, text: &str, seed: u64, back: &mut Option<FormatSpec>) -> Result<(), Failure> {
     let template = Template::parse("drawn.jinja", text)
-        .map_err(|error| (None, (Stage::Unfaithful, "syntax".to_owned(), error.to_string())))?;
+        .map_err(|error| (Stage::Unfaithful, "syntax".to_owned(), error.to_string()))?;
     if let Some(problem) = unfaithful(drawn, &template) {
-        return Err((None, (Stage::Unfaithful, "render".to_owned(), problem)));
+        return Err((Stage::Unfaithful, "render".to_owned(), problem));
     }
     let got = analyze(&template, &Naming::of_file("drawn.jinja")).map_err(|error| {
         let problem = error.problem.clone();
-        (None, (Stage::Error, cause_of(&problem), problem))
+        (Stage::Error, cause_of(&problem), problem)
     })?;
+    *back = Some(got.clone());
     if let Some(reason) = got.unsupported.clone() {
-        return Err((Some(got), (Stage::Unsupported, cause_of(&reason), reason)));
+        return Err((Stage::Unsupported, cause_of(&reason), reason));
     }
     let different = differences(drawn, &got);
     if let Some((key, _)) = different.first() {
         let all: Vec<String> = different.iter().map(|(key, what)| format!("{key}: {what}")).collect();
-        return Err((Some(got), (Stage::Differs, key.clone(), all.join("\n"))));
+        return Err((Stage::Differs, key.clone(), all.join("\n")));
     }
     if let Err(error) = unjinja_codegen::Lowered::new(&got) {
-        return Err((Some(got), (Stage::Refused, "lowering".to_owned(), error.to_string())));
+        return Err((Stage::Refused, "lowering".to_owned(), error.to_string()));
     }
     let verified = verify(&template, &got, CONVERSATIONS, seed);
     if verified.tried == 0 {
-        return Err((Some(got), (Stage::Refused, "nothing tried".to_owned(), format!("{verified:?}"))));
+        return Err((Stage::Refused, "nothing tried".to_owned(), format!("{verified:?}")));
     }
     if let Some(failure) = verified.failures.first() {
         let stage = match verify(&template, &drawn.spec, CONVERSATIONS, seed).failures.is_empty() {
@@ -150,9 +149,9 @@ fn examine(drawn: &Drawn, text: &str, seed: u64) -> Result<FormatSpec, (Option<F
         } else {
             "arguments"
         };
-        return Err((Some(got), (stage, cause.to_owned(), format!("{failure:#?}"))));
+        return Err((stage, cause.to_owned(), format!("{failure:#?}")));
     }
-    Ok(got)
+    Ok(())
 }
 
 /// The comparison that found a problem, and what it says up to its first detail.

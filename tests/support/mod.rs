@@ -63,6 +63,8 @@ pub struct CorpusCase {
     pub output: Vec<u8>,
     pub options: Options,
     pub case: Case,
+    /// Why the case does not hold yet, where that is known.
+    pub known_failure: Option<String>,
 }
 
 /// The rows of the corpus' `cases.jsonl`.
@@ -106,7 +108,8 @@ impl CorpusCase {
                 case = case.call_id(id);
             }
         }
-        Ok(Self { id, template: text(row, "template")?, output: output.into_bytes(), options, case })
+        let template = text(row, "template")?;
+        Ok(Self { id, template, output: output.into_bytes(), options, case, known_failure: None })
     }
 }
 
@@ -140,6 +143,7 @@ struct CaseFile {
 #[serde(deny_unknown_fields)]
 struct OwnCase {
     name: String,
+    known_failure: Option<String>,
     output: String,
     thinking: Option<bool>,
     generation_prompt: Option<String>,
@@ -209,6 +213,7 @@ impl OwnCase {
         for kind in self.diagnostics {
             case = case.diagnostic(serde_json::from_value::<DiagnosticKind>(kind.into())?);
         }
-        Ok(CorpusCase { id, template, output: self.output.into_bytes(), options, case })
+        let known_failure = self.known_failure;
+        Ok(CorpusCase { id, template, output: self.output.into_bytes(), options, case, known_failure })
     }
 }
