@@ -466,7 +466,11 @@ fn tag_with_json(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble>
     } else {
         tools.function.name_suffix = inner;
     }
-    let (end, call_end) = split_close(prefix, &around.per_call_end);
+    // What closes the name's tag stands before an id behind the arguments.
+    let (end, call_end) = match tools.call_id.position {
+        CallIdPosition::PostArgs => ("", around.per_call_end.as_str()),
+        _ => split_close(prefix, &around.per_call_end),
+    };
     tools.function.close = end.to_owned();
     let around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around };
     Ok(Some(apply_prefix(apply(tools, around), &turns.lead)))

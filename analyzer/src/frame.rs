@@ -93,7 +93,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
         narrow(&mut start, &past[..at.start]);
     }
     for (_, prompt) in &raw_prompts {
-        if !prompt.is_empty() {
+        if !prompt.is_empty() || raw_prompts.iter().any(|(_, other)| !other.is_empty()) {
             narrow(&mut start, prompt);
         }
     }
@@ -163,8 +163,8 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
         frame.content.end = wrapper;
     }
 
-    frame.user_start =
-        user_start(lab, s, past.as_deref().unwrap_or(""), &format!("{}{}", frame.content.end, frame.end));
+    let ends = [format!("{}{}", frame.content.end, frame.end), frame.end.clone()];
+    frame.user_start = user_start(lab, s, past.as_deref().unwrap_or(""), &ends);
     if reasoning.mode == ReasoningMode::None
         && frame.content.mode == ContentMode::Plain
         && let Some((instructed, content)) = instructed_reasoning(lab, s)
@@ -198,7 +198,7 @@ struct Shown {
     to_content: Option<String>,
     /// From the reasoning to the end of the turn of a call.
     to_call: Option<String>,
-    /// The same of a call without reasoning, as far as both end alike.
+    /// The turn of the same call without reasoning.
     call_alone: Option<String>,
     /// From the answer to the end of the turn.
     after_content: Option<String>,
@@ -235,11 +235,7 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
             if !marked(&to_content) && !marked(&to_call) {
                 continue;
             }
-            let alone = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
-            let call_alone = to_call
-                .as_deref()
-                .zip(alone)
-                .map(|(to_call, alone)| to_call[to_call.len() - text::common_suffix(to_call, &alone)..].to_owned());
+            let call_alone = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
             return Some(Shown { field, with_content, before, to_content, to_call, call_alone, after_content });
         }
     }
@@ -287,10 +283,10 @@ fn markers_shown(shown: &Shown, start: &str, _answer_before: &str) -> Reasoning 
         }
         (Some(to_content), None) => to_content.clone(),
         (None, Some(to_call)) => {
-            let alone = shown.call_alone.as_deref().unwrap_or("");
-            // Only white space and one mark may stand there: what holds the call itself is no marker.
-            let is_end = |end: &&str| !alone.is_empty() && !end.trim().is_empty();
-            match to_call.strip_suffix(alone).filter(is_end) {
+            // What the same call writes without reasoning follows the marker.
+            let body = shown.call_alone.as_deref().and_then(|alone| alone.strip_prefix(start)).unwrap_or("");
+            let is_end = |end: &&str| !body.trim().is_empty() && !end.trim().is_empty();
+            match to_call.strip_suffix(body).filter(is_end) {
                 Some(end) => end.to_owned(),
                 None => first_tag_with_layout(to_call).to_owned(),
             }
@@ -435,10 +431,10 @@ fn common_end(end: &str, tail: &str) -> usize {
 }
 
 /// What stands before a user message, wherever it stands in a conversation.
-fn user_start(lab: &Lab<'_>, s: &Sentinels, past: &str, end: &str) -> String {
+fn user_start(lab: &Lab<'_>, s: &Sentinels, past: &str, ends: &[String]) -> String {
     if let Some(at) = past.rfind(s.content) {
         let rest = &past[at + s.content.len()..];
-        if let Some(start) = rest.strip_prefix(end) {
+        if let Some(start) = ends.iter().find_map(|end| rest.strip_prefix(end.as_str())) {
             return start.to_owned();
         }
     }
