@@ -55,16 +55,17 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     for spec in &made.specs {
         let name = spec.template.name.clone();
         let path = folder.join(format!("{name}.toml"));
-        rows.push((name.clone(), compare(&path, spec)));
+        let outcome = compare(&path, spec);
+        if arguments.write && !matches!(outcome, Outcome::Unchanged) {
+            std::fs::write(&path, spec.to_toml()).map_err(|e| Failure::file(&path, e))?;
+        }
+        rows.push((name.clone(), outcome));
         let overlay = folder.join(format!("{name}.overlay.toml"));
         if overlay.exists() {
             let problems = idle(&overlay, spec)?;
             if !problems.is_empty() {
                 rows.push((format!("{name}.overlay"), Outcome::Overlay(problems)));
             }
-        }
-        if arguments.write && !matches!(rows.last(), Some((_, Outcome::Unchanged))) {
-            std::fs::write(&path, spec.to_toml()).map_err(|e| Failure::file(&path, e))?;
         }
     }
     for (file, problem) in made.problems {
@@ -154,7 +155,7 @@ fn print(rows: &[(String, Outcome)], format: Format) -> Done {
             Outcome::Changed(changes) => {
                 writeln!(out, "{name}: changed{}", if changes.is_empty() { " in form only" } else { "" })?;
                 for change in changes {
-                    writeln!(out, "  {change}")?;
+                    writeln!(out, "  {}", change.to_string().replace('\n', "\n  "))?;
                 }
             }
         }
