@@ -1,0 +1,199 @@
+//! Calls in which every argument is written by itself: in tags of its own, or as a literal behind its name.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+use unjinja_spec::{Arguments, Function, ToolFormat, Tools};
+
+use super::{Around, Trouble, Turns, apply, apply_prefix, around, split_close, split_prefix, strip, unsupported};
+use crate::frame::Frame;
+use crate::lab::{Call, Lab, Sentinels, Style, Turn};
+use crate::text;
+
+/// How values are written: what stands around a string, beyond what stands around every value.
+#[derive(Debug, Default)]
+struct Encoding {
+    /// Between the name and a string.
+    before_string: String,
+    /// Between the name and another value, where that differs by more than a quote.
+    before_other: Option<String>,
+    /// The quote before a string, where values are literals.
+    quote: Option<String>,
+}
+
+/// A2: a string and a number under the same name.
+fn encoding(s: &Sentinels, render: impl Fn(&[(&str, Value)]) -> Option<String>) -> Option<Encoding> {
+    const NUMBER: &str = "4711";
+    let between = |text: &str, value: &str| -> Option<(String, String)> {
+        let name = text::after(text, 0, s.functions[0])?;
+        let key = text::after(text, name.end, s.arguments[0])?;
+        let value = text::after(text, key.end, value)?;
+        Some((text[key.end..value.start].to_owned(), text[value.end..].to_owned()))
+    };
+    let (before_string, after_string) = between(&render(&[(s.arguments[0], s.values[0].into())])?, s.values[0])?;
+    let number = render(&[(s.arguments[0], json!(4711))]).and_then(|text| between(&text, NUMBER));
+    let Some((before_number, after_number)) = number else {
+        return Some(Encoding { before_string, ..Encoding::default() });
+    };
+    let mut encoding = Encoding { before_string, ..Encoding::default() };
+    if encoding.before_string == before_number {
+        return Some(encoding);
+    }
+    let quote = encoding.before_string.strip_prefix(before_number.as_str());
+    match quote.filter(|quote| after_string.strip_prefix(*quote) == Some(after_number.as_str())) {
+        Some(quote) => {
+            encoding.quote = Some(quote.to_owned());
+            encoding.before_string = before_number;
+        }
+        None => encoding.before_other = Some(before_number),
+    }
+    Some(encoding)
+}
+
+pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Turns) -> Result<Tools, Trouble> {
+    let render = |arguments: &[(&str, Value)]| {
+        let call = Call::new(s.functions[0], s.ids[0], arguments);
+        lab.turn(s, &Turn::calls(&[call]), style).ok().map(|turn| strip(s, &turn, frame))
+    };
+    let [k1, k2] = s.arguments;
+    let [v1, v2] = s.values;
+    let find = |text: &str, from: usize, needle: &str| text::after(text, from, needle);
+    let one = &turns.one;
+    let Some(name) = find(one, 0, s.functions[0]) else {
+        return unsupported("T3", "the function's name is not rendered");
+    };
+    let Some(encoding) = encoding(s, render) else {
+        return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
+    };
+    let quote = encoding.quote.clone().unwrap_or_default();
+    // An argument's name and its value, quotes included.
+    let place = |text: &str, key: &str, value: &str, from: usize| -> Option<(Range<usize>, Range<usize>)> {
+        let key = find(text, from, key)?;
+        let value = find(text, key.end, value)?;
+        Some((key, value.start.checked_sub(quote.len())?..(value.end + quote.len()).min(text.len())))
+    };
+    let Some((key, value)) = place(one, k1, v1, name.end) else {
+        return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
+    };
+    // T5: one and two arguments.
+    let Some(both) = render(&[(k1, v1.into()), (k2, v2.into())]) else {
+        return unsupported("T5", "a call with two arguments cannot be rendered");
+    };
+    let places = find(&both, 0, s.functions[0])
+        .and_then(|name| place(&both, k1, v1, name.end))
+        .and_then(|(_, first)| place(&both, k2, v2, first.end).map(|second| (first, second)));
+    let Some((first_value, (second_key, second_value))) = places else {
+        return unsupported("T5", format!("two arguments do not follow each other: {both:?}"));
+    };
+    let open = &one[..name.start];
+    let head = &one[name.end..key.start]; // name suffix, start of arguments, prefix of an argument's name
+    let between = &one[key.end..value.start];
+    let step = &both[first_value.end..second_key.start]; // value suffix, separator, prefix of the next name
+    let tail = &both[second_value.end..]; // value suffix, end of arguments, closers
+    if both[second_key.end..second_value.start] != *between {
+        return unsupported("T4", "two arguments are written in different ways");
+    }
+    let prefix_length = text::common_suffix(head, step).max(unfinished(head, step));
+    let name_prefix = &step[step.len() - prefix_length..];
+    let rest = &step[..step.len() - prefix_length];
+    let literal = encoding.quote.is_some();
+    let suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
+    let (value_suffix, separator) = rest.split_at(suffix_length);
+    if value_suffix.trim().is_empty() && !literal {
+        return unsupported("A2", format!("nothing marks where a value ends: {step:?}"));
+    }
+    // T6: no argument at all.
+    let head_rest = &head[..head.len() - prefix_length];
+    let none = render(&[]).and_then(|text| find(&text, 0, s.functions[0]).map(|at| text[at.end..].to_owned()));
+    let name_suffix_length = match &none {
+        Some(none) => {
+            let common = text::common_prefix(head_rest, none);
+            if common == 0 || head_rest[common..].trim().is_empty() { head_rest.len() } else { common }
+        }
+        None => head_rest.len(),
+    };
+    let (name_suffix, arguments_start) = head_rest.split_at(name_suffix_length);
+    let after_values = &tail[suffix_length..];
+    // Two calls.
+    let mut around_calls =
+        Around { per_call_start: open.to_owned(), per_call_end: after_values.to_owned(), ..Around::default() };
+    if let Some(pair) = &turns.two {
+        let ends = find(pair, 0, s.functions[0])
+            .and_then(|name| place(pair, k1, v1, name.end))
+            .and_then(|(_, value)| find(pair, value.end, s.functions[1]).map(|next| (value.end, next.start)));
+        let Some((from, to)) = ends else {
+            return unsupported("T2", "two calls are written otherwise than one");
+        };
+        let middle = &pair[from..to];
+        let middle = middle.strip_prefix(value_suffix).unwrap_or(middle);
+        around_calls = around(open, Some(middle), after_values);
+    }
+    let (start, prefix) = split_prefix(&around_calls.per_call_start);
+    let (close, call_end) = if literal {
+        // The bracket that the name opens is closed first.
+        let end = &around_calls.per_call_end;
+        let bracket = end.trim_start().chars().next().map_or(0, char::len_utf8);
+        end.split_at(end.len() - end.trim_start().len() + bracket)
+    } else {
+        split_close(prefix, &around_calls.per_call_end)
+    };
+    // What closes a name and opens a value.
+    let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
+    let other = encoding.before_other.as_deref().map(split_between);
+    if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
+        return unsupported(
+            "A2",
+            format!("a value that is no string begins with {other_prefix:?}, a string with {value_prefix:?}"),
+        );
+    }
+    let is_quote_token = !matches!(quote.as_str(), "" | "\"" | "'");
+    let tools = Tools {
+        format: if literal { ToolFormat::CallExpression } else { ToolFormat::TagWithTagged },
+        function: Function {
+            name_prefix: prefix.to_owned(),
+            name_suffix: name_suffix.to_owned(),
+            close: close.to_owned(),
+        },
+        arguments: Arguments {
+            start: arguments_start.to_owned(),
+            name_prefix: name_prefix.to_owned(),
+            name_suffix: argument_suffix.to_owned(),
+            other_name_suffix: other.map_or(String::new(), |(suffix, _)| suffix.to_owned()),
+            quote: if is_quote_token { quote.clone() } else { String::new() },
+            value_prefix: value_prefix.to_owned(),
+            value_suffix: value_suffix.to_owned(),
+            separator: separator.to_owned(),
+            ..Arguments::default()
+        },
+        ..Tools::default()
+    };
+    let around_calls = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around_calls };
+    Ok(apply_prefix(apply(tools, around_calls), &turns.lead))
+}
+
+/// How much two texts have in common at their ends, where that end is an unfinished tag.
+fn unfinished(a: &str, b: &str) -> usize {
+    let tail = |text: &str| text.rfind('<').filter(|at| !text[*at..].contains('>')).map_or(0, |at| text.len() - at);
+    let (x, y) = (tail(a), tail(b));
+    if x == y && a[a.len() - x..] == b[b.len() - y..] { x } else { 0 }
+}
+
+/// Cuts what stands between an argument's name and its value.
+fn split_between(text: &str) -> (&str, &str) {
+    let end = text.find(['>', ']']).map_or(text.len(), |at| at + 1);
+    if text[..end].trim().is_empty() { ("", text) } else { text.split_at(end) }
+}
+
+/// Whether values come out as Python writes them.
+pub(super) fn prints_python(lab: &Lab<'_>, s: &Sentinels, style: Style) -> bool {
+    let values = [json!(true), json!({s.arguments[1]: s.values[1]}), Value::Null];
+    let call = Call::new(
+        s.functions[0],
+        s.ids[0],
+        &[(s.arguments[0], values[0].clone()), (s.arguments[1], values[1].clone())],
+    );
+    lab.turn(s, &Turn::calls(&[call]), style).is_ok_and(|turn| {
+        let quoted = format!("'{}'", s.values[1]);
+        turn.contains(&quoted) || (turn.contains("True") && !turn.contains("true"))
+    })
+}
