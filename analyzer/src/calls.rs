@@ -212,11 +212,20 @@ fn around(open: &str, middle: Option<&str>, close: &str) -> Around {
 }
 
 fn with_lead(mut around: Around, lead: &str) -> Around {
-    let first = if around.section_start.is_empty() { &mut around.per_call_start } else { &mut around.section_start };
-    if !first.is_empty() {
-        first.insert_str(0, lead);
+    if !around.section_start.is_empty() {
+        around.section_start.insert_str(0, lead);
+    } else if !around.per_call_start.is_empty() {
+        around.per_call_start.insert_str(0, lead);
+        without_lead(&mut around.separator, lead);
     }
     around
+}
+
+/// What stands between two calls, where the second's own opener already begins with `lead`.
+fn without_lead(separator: &mut String, lead: &str) {
+    if let Some(rest) = separator.strip_suffix(lead) {
+        separator.truncate(rest.len());
+    }
 }
 
 fn apply(mut tools: Tools, around: Around) -> Tools {
@@ -229,11 +238,15 @@ fn apply(mut tools: Tools, around: Around) -> Tools {
 }
 
 fn apply_prefix(mut tools: Tools, lead: &str) -> Tools {
-    let first = [&mut tools.section_start, &mut tools.per_call_start, &mut tools.function.name_prefix]
-        .into_iter()
-        .find(|marker| !marker.is_empty());
-    if let Some(first) = first {
-        first.insert_str(0, lead);
+    if !tools.section_start.is_empty() {
+        tools.section_start.insert_str(0, lead);
+        return tools;
+    }
+    let opener =
+        if tools.per_call_start.is_empty() { &mut tools.function.name_prefix } else { &mut tools.per_call_start };
+    if !opener.is_empty() {
+        opener.insert_str(0, lead);
+        without_lead(&mut tools.separator, lead);
     }
     tools
 }

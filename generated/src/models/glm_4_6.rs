@@ -113,7 +113,7 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[
     Marker::new("<arg_key>").layout("\n", ""),
     Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("\n\n", ""),
+    Marker::new("<tool_call>").layout("\n", ""),
     Marker::new("<think>").layout("\n", ""),
 ];
 
@@ -122,7 +122,7 @@ const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("</arg_key>")];
 
 /// What may follow in this state: `<tool_call>`, `<think>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<tool_call>").layout("\n\n", ""),
+    Marker::new("<tool_call>").layout("\n", ""),
     Marker::new("<think>").layout("\n", ""),
 ];
 
@@ -141,7 +141,7 @@ const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
 const AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: &[Marker<'static>] = &[
     Marker::new("<arg_key>").layout("\n", ""),
     Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("\n\n", ""),
+    Marker::new("<tool_call>").layout("\n", ""),
     Marker::new("<think>").layout("\n", ""),
 ];
 
