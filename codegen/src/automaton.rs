@@ -490,7 +490,11 @@ impl Builder {
 
     fn cores_after(&self, node: usize) -> Vec<String> {
         let mut cores: Vec<String> = Vec::new();
-        for (_, literal, _) in self.graph.closure(node, self.last).literals {
+        let closure = self.graph.closure(node, self.last);
+        if closure.holes.iter().any(|(_, hole, _)| matches!(self.graph.holes[*hole], Hole::Json | Hole::Python)) {
+            cores.push("{".to_owned());
+        }
+        for (_, literal, _) in closure.literals {
             let core = &self.graph.literals[literal].core;
             if !cores.contains(core) {
                 cores.push(core.clone());

@@ -200,11 +200,15 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     let section_is_optional = is_tag(&start) || start_is_optional;
     let start = if start_is_optional { start.optional() } else { start };
     let section = if section_is_optional { section.optional() } else { section };
+    // A name's tag without what announces calls may be prose about it: then what follows must confirm it.
+    let announced = !is_empty(&section) || !is_empty(&start);
+    let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
+    let name_suffix = marker(spec, "tools.function.name_suffix", &function.name_suffix, Role::Inner);
     let mut body = vec![
         Expr::Hole(Hole::Name),
         Expr::Act(named),
-        marker(spec, "tools.function.name_suffix", &function.name_suffix, Role::Inner),
+        name_suffix.clone(),
         id_at(CallIdPosition::BetweenFuncAndArgs),
     ];
     let args_start = marker(spec, "tools.arguments.start", &arguments.start, Role::Inner);
@@ -255,7 +259,16 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         body.push(Expr::Choice(closings));
     }
     let hold = || Expr::Act(Action::Hold);
-    let first = sequence([vec![hold(), section, header.clone()], body.clone()].concat());
+    let first = sequence([vec![section, header.clone()], body.clone()].concat());
+    let first = match alone {
+        Some(prefix) => {
+            let mut body = body.clone();
+            body[2] = confirmed(name_suffix);
+            Expr::Choice(vec![sequence([vec![prefix], body].concat()), first])
+        }
+        None => first,
+    };
+    let first = sequence(vec![hold(), first]);
     let more = sequence([vec![hold(), separator, header], body].concat());
     sequence(vec![first, more.repeated(), section_end.optional()])
 }

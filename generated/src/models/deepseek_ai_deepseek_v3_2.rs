@@ -74,51 +74,70 @@ const REASONING: State = State(2);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(3);
 
+/// The name of the function that is called.
+const CALL_NAME: State = State(4);
+
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(4);
+const AFTER_SECTION_START: State = State(5);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(5);
+const CALL_NAME_2: State = State(6);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_NAME_SUFFIX: State = State(6);
+const AFTER_FUNCTION_NAME_SUFFIX: State = State(7);
 
 /// The name of an argument.
-const ARGUMENT_NAME: State = State(7);
+const ARGUMENT_NAME: State = State(8);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_CLOSE: State = State(8);
+const AFTER_FUNCTION_CLOSE: State = State(9);
 
 /// The raw text of an argument's value.
-const ARGUMENT_VALUE: State = State(9);
+const ARGUMENT_VALUE: State = State(10);
 
 /// Only markers may stand here.
-const AFTER_TURN_ASSISTANT_START: State = State(10);
+const AFTER_TURN_ASSISTANT_START: State = State(11);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
 const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("<｜Assistant｜>"),
     Marker::new("</think>"),
     Marker::new("<think>"),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     Marker::new("<｜DSML｜invoke name=\""),
+    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
 ];
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("<think>"),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     Marker::new("<｜DSML｜invoke name=\""),
+    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
 ];
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("</think>"),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     Marker::new("<｜DSML｜invoke name=\""),
+    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+];
+
+/// What may follow in this state: `\">`.
+const CALL_NAME_MARKERS: &[Marker<'static>] = &[
+    Marker::new("\">")
+        .followed_by(
+            &[
+                "<｜DSML｜parameter name=\"",
+                "</｜DSML｜invoke>",
+                "<｜DSML｜invoke name=\"",
+                "</｜DSML｜function_calls>",
+                "<think>",
+                "<｜DSML｜function_calls>",
+                "<｜end▁of▁sentence｜>",
+            ],
+        ),
 ];
 
 /// What may follow in this state: `<｜DSML｜invoke name=\"`.
@@ -127,7 +146,7 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `\">`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
+const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`.
 const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
@@ -171,13 +190,13 @@ const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
         ),
 ];
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`.
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
 const AFTER_TURN_ASSISTANT_START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("</think>"),
     Marker::new("<think>"),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     Marker::new("<｜DSML｜invoke name=\""),
+    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
 ];
 
 impl Machine for Parser {
@@ -210,11 +229,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(4) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_SECTION_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(5) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -229,11 +248,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_SECTION_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(3) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -248,11 +267,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(REASONING);
-                        Flow::Go(AFTER_SECTION_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(3) => {
                         io.hold(REASONING);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -264,15 +283,25 @@ impl Machine for Parser {
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME),
+            CALL_NAME => {
+                match io.name(CALL_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
-            CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+            AFTER_SECTION_START => {
+                match io.expect(AFTER_SECTION_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            CALL_NAME_2 => {
+                match io.name(CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -295,7 +324,7 @@ impl Machine for Parser {
                     Found::Marker(3) => {
                         io.end_call_incomplete();
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(4) => {
                         io.end_call_incomplete();
@@ -337,7 +366,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -372,11 +401,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(3) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_SECTION_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(4) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),

@@ -57,38 +57,57 @@ const REASONING: State = State(1);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(2);
 
+/// The name of the function that is called.
+const CALL_NAME: State = State(3);
+
 /// Only markers may stand here.
-const AFTER_SECTION_START: State = State(3);
+const AFTER_SECTION_START: State = State(4);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(4);
+const CALL_NAME_2: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_NAME_SUFFIX: State = State(5);
+const AFTER_FUNCTION_NAME_SUFFIX: State = State(6);
 
 /// The name of an argument.
-const ARGUMENT_NAME: State = State(6);
+const ARGUMENT_NAME: State = State(7);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_CLOSE: State = State(7);
+const AFTER_FUNCTION_CLOSE: State = State(8);
 
 /// The raw text of an argument's value.
-const ARGUMENT_VALUE: State = State(8);
+const ARGUMENT_VALUE: State = State(9);
 
-/// What may follow in this state: `[e~[`, `<think>`, `<minimax:tool_call>`, `<invoke name=\"`.
+/// What may follow in this state: `[e~[`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("[e~[").layout("", "\n").at_end(),
     Marker::new("<think>").layout("", "\n"),
-    Marker::new("<minimax:tool_call>").layout("\n", ""),
     Marker::new("<invoke name=\""),
+    Marker::new("<minimax:tool_call>").layout("\n", ""),
 ];
 
-/// What may follow in this state: `[e~[`, `</think>`, `<minimax:tool_call>`, `<invoke name=\"`.
+/// What may follow in this state: `[e~[`, `</think>`, `<invoke name=\"`, `<minimax:tool_call>`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
     Marker::new("[e~[").layout("", "\n").at_end(),
     Marker::new("</think>").layout("\n", "\n\n"),
-    Marker::new("<minimax:tool_call>").layout("\n", ""),
     Marker::new("<invoke name=\""),
+    Marker::new("<minimax:tool_call>").layout("\n", ""),
+];
+
+/// What may follow in this state: `\">`.
+const CALL_NAME_MARKERS: &[Marker<'static>] = &[
+    Marker::new("\">")
+        .followed_by(
+            &[
+                "<parameter name=\"",
+                "</invoke>",
+                "<invoke name=\"",
+                "</minimax:tool_call>",
+                "<think>",
+                "<minimax:tool_call>",
+                "[e~[",
+            ],
+        ),
 ];
 
 /// What may follow in this state: `<invoke name=\"`.
@@ -97,7 +116,7 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `\">`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
+const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
 
 /// What may follow in this state: `[e~[`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`.
 const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
@@ -166,11 +185,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_SECTION_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(3) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -185,11 +204,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(REASONING);
-                        Flow::Go(AFTER_SECTION_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(3) => {
                         io.hold(REASONING);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -201,15 +220,25 @@ impl Machine for Parser {
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME),
+            CALL_NAME => {
+                match io.name(CALL_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
-            CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+            AFTER_SECTION_START => {
+                match io.expect(AFTER_SECTION_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            CALL_NAME_2 => {
+                match io.name(CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -232,7 +261,7 @@ impl Machine for Parser {
                     Found::Marker(3) => {
                         io.end_call_incomplete();
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(4) => {
                         io.end_call_incomplete();
@@ -270,7 +299,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {

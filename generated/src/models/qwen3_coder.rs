@@ -50,47 +50,65 @@ const CONTENT: State = State(1);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(2);
 
+/// The name of the function that is called.
+const CALL_NAME: State = State(3);
+
 /// Only markers may stand here.
-const AFTER_PER_CALL_START: State = State(3);
+const AFTER_PER_CALL_START: State = State(4);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(4);
+const CALL_NAME_2: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_NAME_SUFFIX: State = State(5);
+const AFTER_FUNCTION_NAME_SUFFIX: State = State(6);
 
 /// The name of an argument.
-const ARGUMENT_NAME: State = State(6);
+const ARGUMENT_NAME: State = State(7);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_CLOSE: State = State(7);
+const AFTER_FUNCTION_CLOSE: State = State(8);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(8);
+const AFTER_PER_CALL_END: State = State(9);
 
 /// The raw text of an argument's value.
-const ARGUMENT_VALUE: State = State(9);
+const ARGUMENT_VALUE: State = State(10);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`, `<function=`.
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<function=`, `<tool_call>`.
 const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
-    Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
+    Marker::new("<tool_call>").layout("\n\n", "\n"),
 ];
 
-/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`.
+/// What may follow in this state: `<|im_end|>`, `<function=`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<tool_call>").layout("\n\n", "\n"),
     Marker::new("<function="),
+    Marker::new("<tool_call>").layout("\n\n", "\n"),
+];
+
+/// What may follow in this state: `>`.
+const CALL_NAME_MARKERS: &[Marker<'static>] = &[
+    Marker::new(">")
+        .followed_by(
+            &[
+                "<parameter=",
+                "</function>",
+                "</tool_call>",
+                "<tool_call>",
+                "<function=",
+                "<|im_end|>",
+            ],
+        ),
 ];
 
 /// What may follow in this state: `<function=`.
 const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[Marker::new("<function=")];
 
 /// What may follow in this state: `>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
+const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
 
 /// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`.
 const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
@@ -161,11 +179,11 @@ impl Machine for Parser {
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(3) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -176,11 +194,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -192,15 +210,25 @@ impl Machine for Parser {
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME),
+            CALL_NAME => {
+                match io.name(CALL_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
-            CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+            AFTER_PER_CALL_START => {
+                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            CALL_NAME_2 => {
+                match io.name(CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -229,7 +257,7 @@ impl Machine for Parser {
                     Found::Marker(5) => {
                         io.end_call_incomplete();
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -266,7 +294,7 @@ impl Machine for Parser {
                     Found::Marker(3) => {
                         io.end_call();
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -284,7 +312,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),

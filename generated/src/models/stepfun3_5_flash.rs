@@ -60,57 +60,76 @@ const REASONING: State = State(2);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(3);
 
+/// The name of the function that is called.
+const CALL_NAME: State = State(4);
+
 /// Only markers may stand here.
-const AFTER_PER_CALL_START: State = State(4);
+const AFTER_PER_CALL_START: State = State(5);
 
 /// The name of the function that is called.
-const CALL_NAME: State = State(5);
+const CALL_NAME_2: State = State(6);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_NAME_SUFFIX: State = State(6);
+const AFTER_FUNCTION_NAME_SUFFIX: State = State(7);
 
 /// The name of an argument.
-const ARGUMENT_NAME: State = State(7);
+const ARGUMENT_NAME: State = State(8);
 
 /// Only markers may stand here.
-const AFTER_FUNCTION_CLOSE: State = State(8);
+const AFTER_FUNCTION_CLOSE: State = State(9);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(9);
+const AFTER_PER_CALL_END: State = State(10);
 
 /// The raw text of an argument's value.
-const ARGUMENT_VALUE: State = State(10);
+const ARGUMENT_VALUE: State = State(11);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`, `<function=`.
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<function=`, `<tool_call>`.
 const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<|im_start|>assistant"),
     Marker::new("<think>").layout("", "\n"),
-    Marker::new("<tool_call>").layout("", "\n"),
     Marker::new("<function="),
+    Marker::new("<tool_call>").layout("", "\n"),
 ];
 
-/// What may follow in this state: `<|im_end|>`, `<think>`, `<tool_call>`, `<function=`.
+/// What may follow in this state: `<|im_end|>`, `<think>`, `<function=`, `<tool_call>`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("<think>").layout("", "\n"),
-    Marker::new("<tool_call>").layout("", "\n"),
     Marker::new("<function="),
+    Marker::new("<tool_call>").layout("", "\n"),
 ];
 
-/// What may follow in this state: `<|im_end|>`, `</think>`, `<tool_call>`, `<function=`.
+/// What may follow in this state: `<|im_end|>`, `</think>`, `<function=`, `<tool_call>`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</think>").layout("\n", "\n"),
-    Marker::new("<tool_call>").layout("", "\n"),
     Marker::new("<function="),
+    Marker::new("<tool_call>").layout("", "\n"),
+];
+
+/// What may follow in this state: `>`.
+const CALL_NAME_MARKERS: &[Marker<'static>] = &[
+    Marker::new(">")
+        .followed_by(
+            &[
+                "<parameter=",
+                "</function>",
+                "</tool_call>",
+                "<tool_call>",
+                "<function=",
+                "<think>",
+                "<|im_end|>",
+            ],
+        ),
 ];
 
 /// What may follow in this state: `<function=`.
 const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[Marker::new("<function=")];
 
 /// What may follow in this state: `>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
+const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
 
 /// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`.
 const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
@@ -189,11 +208,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(3) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(4) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -208,11 +227,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(3) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -227,11 +246,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(REASONING);
-                        Flow::Go(AFTER_PER_CALL_START)
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Marker(3) => {
                         io.hold(REASONING);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -243,15 +262,25 @@ impl Machine for Parser {
                     _ => Flow::Misfit,
                 }
             }
-            AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME),
+            CALL_NAME => {
+                match io.name(CALL_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
-            CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+            AFTER_PER_CALL_START => {
+                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            CALL_NAME_2 => {
+                match io.name(CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -280,7 +309,7 @@ impl Machine for Parser {
                     Found::Marker(5) => {
                         io.end_call_incomplete();
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(6) => {
                         io.end_call_incomplete();
@@ -322,7 +351,7 @@ impl Machine for Parser {
                     Found::Marker(3) => {
                         io.end_call();
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(4) => {
                         io.end_call();
@@ -345,7 +374,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(3) => {
                         io.open_reasoning();
