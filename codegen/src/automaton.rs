@@ -231,6 +231,11 @@ struct Builder {
     after: HashMap<usize, &'static str>,
 }
 
+/// Whether a marker's core cannot be the beginning of a JSON value or of what follows one.
+fn is_tag(core: &str) -> bool {
+    core.starts_with('<') || (core.starts_with('[') && core[1..].starts_with(|c: char| c.is_ascii_uppercase() || c == '/'))
+}
+
 /// What a state behind a hole is named after.
 fn hole_key(hole: &Hole) -> &'static str {
     match hole {
@@ -429,6 +434,12 @@ impl Builder {
                     Hole::Json | Hole::Python | Hole::Literal { .. } | Hole::Object(_) => {
                         let (actions, next) = self.target(self.targets[hole]);
                         self.states[index].otherwise = Some(Step { actions, next });
+                        if matches!(kind, Hole::Json | Hole::Object(_)) {
+                            // Tags, which cannot stand in JSON outside a string.
+                            let mut stops = self.exits(hole);
+                            stops.retain(|(_, literal, _)| is_tag(&self.graph.literals[*literal].core));
+                            self.states[index].arms = self.arms(stops);
+                        }
                     }
                     _ => {
                         let exits = self.exits(hole);

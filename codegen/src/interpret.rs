@@ -117,7 +117,7 @@ impl Machine for Interpreter<'_> {
             Some(Hole::Text { channel, .. }) => io.text(*channel, &markers),
             Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(&markers),
             Some(Hole::Value) => io.value(&markers),
-            Some(Hole::Json) => io.json_arguments(),
+            Some(Hole::Json) => io.json_arguments(&markers),
             Some(Hole::Python) => io.python_arguments(),
             Some(Hole::Literal { quote }) if quote.is_empty() => io.literal_value(),
             Some(Hole::Literal { quote }) => io.quoted_value(quote),
@@ -134,7 +134,7 @@ impl Machine for Interpreter<'_> {
                     keys: &keys,
                     strict: shape.bare,
                 };
-                io.call_object(&shape, offered)
+                io.call_object(&shape, offered, &markers)
             }
         };
         match (found, &here.otherwise) {

@@ -214,14 +214,14 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
         }
         Some(Hole::Name | Hole::Id | Hole::ArgumentName) => quote!(io.name(#markers)),
         Some(Hole::Value) => quote!(io.value(#markers)),
-        Some(Hole::Json) => quote!(io.json_arguments()),
+        Some(Hole::Json) => quote!(io.json_arguments(#markers)),
         Some(Hole::Python) => quote!(io.python_arguments()),
         Some(Hole::Literal { quote }) if quote.is_empty() => quote!(io.literal_value()),
         Some(Hole::Literal { quote }) => quote!(io.quoted_value(#quote)),
         Some(Hole::Object(shape)) => {
             let name = format_ident!("{}_SHAPE", state.name);
             let bare = shape.bare;
-            quote!(io.call_object(&#name, #bare))
+            quote!(io.call_object(&#name, #bare, #markers))
         }
     };
     let mut arms: Vec<TokenStream> = Vec::new();

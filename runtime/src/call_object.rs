@@ -201,6 +201,11 @@ impl CallObject {
     }
 
     /// Whether the object, or the arguments in it, broke a rule so far.
+    /// Whether the next byte stands inside a string, where nothing ends the call.
+    pub(crate) fn in_string(&self, shape: &CallShape<'_>) -> bool {
+        matches!(self.at, At::InKey | At::InValue) && self.reader.in_string(shape.python)
+    }
+
     pub(crate) fn malformed(&self) -> bool {
         let reading = matches!(self.at, At::InKey | At::InValue);
         self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())

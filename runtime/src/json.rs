@@ -229,6 +229,11 @@ impl Scanner {
         self.malformed
     }
 
+    /// Whether the next byte stands inside a string.
+    pub(crate) fn in_string(&self) -> bool {
+        matches!(self.at, At::Text | At::Escape | At::Hex { .. })
+    }
+
     /// What the value is, once its first byte was seen.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.kind

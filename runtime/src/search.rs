@@ -16,6 +16,16 @@ pub(crate) enum Candidate {
     None,
 }
 
+impl Candidate {
+    /// Where it is, or may be.
+    pub(crate) fn at(self) -> Option<usize> {
+        match self {
+            Candidate::Full { at, .. } | Candidate::Partial { at } => Some(at),
+            Candidate::None => None,
+        }
+    }
+}
+
 /// The first marker in `text` at or after `from`. With `last` the text is over: what is only the beginning of
 /// a marker is none.
 pub(crate) fn find(text: &[u8], from: usize, markers: &[Marker<'_>], last: bool) -> Candidate {

@@ -71,6 +71,12 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("<|tools_prefix|>")];
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
+/// What may follow in this state: `<|tools_suffix|>`, `<|tools_prefix|>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|tools_suffix|>"),
+    Marker::new("<|tools_prefix|>"),
+];
+
 /// What may follow in this state: `,`, `]`, `<|tools_suffix|>`, `<|tools_prefix|>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new(","),
@@ -145,7 +151,16 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -82,6 +82,12 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
+/// What may follow in this state: `</tool_calls>`, `<tool_calls>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("</tool_calls>"),
+    Marker::new("<tool_calls>").layout("\n", ""),
+];
+
 /// What may follow in this state: `,`, `]`, `</tool_calls>`, `<tool_calls>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new(","),
@@ -170,7 +176,16 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -90,6 +90,17 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
+    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+    Marker::new("<|END_ACTION|>"),
+    Marker::new("<|START_THINKING|>"),
+    Marker::new("<|START_RESPONSE|>"),
+    Marker::new("<|END_RESPONSE|>"),
+    Marker::new("<|START_ACTION|>"),
+];
+
 /// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
@@ -190,7 +201,25 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(2 | 4 | 5) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

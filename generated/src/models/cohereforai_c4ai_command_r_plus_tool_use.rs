@@ -87,6 +87,11 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_2_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+];
+
 /// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `````, `Action:`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
@@ -178,7 +183,11 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

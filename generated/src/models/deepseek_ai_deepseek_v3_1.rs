@@ -124,6 +124,16 @@ const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("<｜tool▁sep｜>")];
 
 /// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<｜end▁of▁sentence｜>").at_end(),
+    Marker::new("<｜tool▁call▁end｜>"),
+    Marker::new("<｜tool▁call▁begin｜>"),
+    Marker::new("<｜tool▁calls▁end｜>"),
+    Marker::new("<think>"),
+    Marker::new("<｜tool▁calls▁begin｜>"),
+];
+
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<｜end▁of▁sentence｜>").at_end(),
     Marker::new("<｜tool▁call▁end｜>"),
@@ -243,7 +253,34 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(4) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Misfit,

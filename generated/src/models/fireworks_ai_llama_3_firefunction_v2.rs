@@ -66,6 +66,12 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
+/// What may follow in this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|eot_id|><|start_header_id|>").at_end(),
+    Marker::new("<|eot_id|>").at_end(),
+];
+
 /// What may follow in this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`, `,`, `]`, `functools`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|><|start_header_id|>").at_end(),
@@ -131,7 +137,11 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -78,6 +78,12 @@ const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
+    Marker::new("<|message_sep|>").layout("", "\n\n"),
+];
+
+/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
@@ -151,7 +157,16 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -80,6 +80,14 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
 
 /// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|eot_id|>").at_end(),
+    Marker::new("</function>"),
+    Marker::new("<function="),
+    Marker::new("<|eom_id|>"),
+];
+
+/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new("</function>"),
@@ -153,7 +161,24 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Misfit,

@@ -80,6 +80,9 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
     Marker::new("{").layout("\n", "").peek(),
 ];
 
+/// What may follow in this state: `<|eot_id|>`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("<|eot_id|>").at_end()];
+
 /// What may follow in this state: `<|eot_id|>`, `>>>`, `>>>all\n`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
@@ -147,7 +150,11 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -73,6 +73,9 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("{").peek(),
 ];
 
+/// What may follow in this state: `<|eot_id|>`.
+const CALL_MARKERS: &[Marker<'static>] = &[Marker::new("<|eot_id|>").at_end()];
+
 /// What may follow in this state: `<|eot_id|>`, `{`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
@@ -140,7 +143,11 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, true) {
+                match io.call_object(&CALL_SHAPE, true, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

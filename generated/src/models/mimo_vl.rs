@@ -73,6 +73,13 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
+    Marker::new("</tool_call>").layout("\n", ""),
+    Marker::new("<tool_call>").layout("\n", "\n"),
+];
+
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
@@ -146,7 +153,20 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Misfit,

@@ -66,6 +66,9 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[CALL_ID]")];
 const CALL_ID_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
 
 /// What may follow in this state: `[TOOL_CALLS]`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+
+/// What may follow in this state: `[TOOL_CALLS]`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
 
 impl Machine for Parser {
@@ -118,7 +121,12 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

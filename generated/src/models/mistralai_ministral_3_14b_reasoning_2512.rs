@@ -69,6 +69,12 @@ const REASONING_MARKERS: &[Marker<'static>] = &[Marker::new("[/THINK]")];
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
 
 /// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
+    Marker::new("[TOOL_CALLS]"),
+    Marker::new("[THINK]"),
+];
+
+/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("[TOOL_CALLS]"),
     Marker::new("[THINK]"),
@@ -128,7 +134,17 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -59,6 +59,9 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
+/// What may follow in this state: `[TOOL_CALLS]`.
+const CALL_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+
 /// What may follow in this state: `,`, `]`, `[TOOL_CALLS]`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new(","),
@@ -115,7 +118,12 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

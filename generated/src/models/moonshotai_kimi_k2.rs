@@ -111,6 +111,16 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").at_end(),
+    Marker::new("<|tool_call_end|>"),
+    Marker::new("<|tool_call_begin|>"),
+    Marker::new("<|tool_calls_section_end|>"),
+    Marker::new("<think>"),
+    Marker::new("<|tool_calls_section_begin|>"),
+];
+
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").at_end(),
     Marker::new("<|tool_call_end|>"),
@@ -230,7 +240,34 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(4) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Misfit,

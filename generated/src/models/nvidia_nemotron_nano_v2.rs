@@ -90,6 +90,14 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
 /// What may follow in this state: `[`.
 const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
 
+/// What may follow in this state: `<SPECIAL_12>`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`.
+const CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
+    Marker::new("</TOOLCALL>"),
+    Marker::new("<think>").layout("", "\n"),
+    Marker::new("<TOOLCALL>"),
+];
+
 /// What may follow in this state: `<SPECIAL_12>`, `,`, `]`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
@@ -199,7 +207,25 @@ impl Machine for Parser {
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false) {
+                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -134,6 +134,25 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message|>"),
 ];
 
+/// What may follow in this state: `<|end|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|end|>").at_end(),
+    Marker::new("<|call|>"),
+    Marker::new("<|start|>assistant to=functions."),
+    Marker::new("<|channel|>commentary to=functions."),
+    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+    Marker::new("<|channel|>analysis to=functions."),
+    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+    Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|channel|>final<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+    Marker::new("<|channel|>commentary<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    Marker::new("<|return|>"),
+];
+
 /// What may follow in this state: `<|end|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|end|>").at_end(),
@@ -256,7 +275,29 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(2..=6) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(8..=14) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Misfit,

@@ -60,6 +60,9 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
 const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
 
 /// What may follow in this state: `[TOOL_CALLS]`.
+const ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+
+/// What may follow in this state: `[TOOL_CALLS]`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
 
 impl Machine for Parser {
@@ -102,7 +105,12 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments() {
+                match io.json_arguments(ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();

@@ -40,6 +40,11 @@ impl Reader {
         self.json.malformed() || self.literal.malformed()
     }
 
+    /// Whether the next byte stands inside a string; of a Python literal that is not known, and taken to be so.
+    pub(super) fn in_string(&self, python: bool) -> bool {
+        python || self.json.in_string()
+    }
+
     pub(super) fn reset(&mut self) {
         self.json.reset();
         self.literal.reset();

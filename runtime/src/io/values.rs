@@ -3,41 +3,55 @@
 use super::{Io, MAX_HELD, Reader, Written};
 use crate::call_object::{CallObject, CallPart, CallShape};
 use crate::json::{Progress, Scanner};
-use crate::machine::Found;
+use crate::machine::{Found, Marker};
 use crate::python::Translator;
 use crate::quoted::Translator as Quoted;
-use crate::search;
+use crate::search::{self, Candidate};
 
 impl Io<'_> {
     /// The arguments as one JSON value, passed through untouched.
-    pub fn json_arguments(&mut self) -> Found {
-        let Some(start) = self.value_start() else { return Found::Wait };
-        if !matches!(self.memory.reader, Reader::Json(_)) {
-            self.memory.reader = Reader::Json(Scanner::new());
-        }
+    ///
+    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed.
+    pub fn json_arguments(&mut self, stops: &[Marker<'_>]) -> Found {
+        let Some(mut pos) = self.value_start() else { return Found::Wait };
+        let mut scanner = match std::mem::take(&mut self.memory.reader) {
+            Reader::Json(scanner) => scanner,
+            _ => Scanner::new(),
+        };
         let text = self.text;
         // A character that is cut waits for the rest of it.
-        let whole = if self.last { text.len() } else { start + search::whole_characters(&text[start..]) };
-        let rest = &text[start..whole];
-        let Reader::Json(scanner) = &mut self.memory.reader else { return Found::Wait };
-        let (end, mut done) = match scanner.feed(rest) {
-            Progress::More => (rest.len(), false),
-            Progress::Done(n) | Progress::Misfit(n) => (n, true),
+        let whole = if self.last { text.len() } else { pos + search::whole_characters(&text[pos..]) };
+        let mut from = self.memory.scan.max(pos);
+        let found = loop {
+            let stop = search::find(&text[..whole], from, stops, self.last);
+            let limit = stop.at().unwrap_or(whole);
+            let (end, done) = match scanner.feed(&text[pos..limit]) {
+                Progress::More => (limit, limit == whole && self.last && scanner.finish()),
+                Progress::Done(n) | Progress::Misfit(n) => (pos + n, true),
+            };
+            self.emit_arguments(pos, end, Written::Whole);
+            pos = end;
+            if done {
+                break Found::Done;
+            }
+            match stop {
+                Candidate::None => break Found::Wait,
+                Candidate::Full { at, .. } | Candidate::Partial { at } if scanner.in_string() => from = at + 1,
+                Candidate::Partial { .. } => break Found::Wait,
+                Candidate::Full { index, at } => {
+                    self.note_malformed(true);
+                    self.take(&stops[index], at, at);
+                    return Found::Marker(index);
+                }
+            }
         };
-        if !done && self.last {
-            done = scanner.finish();
+        self.memory.pos = pos;
+        self.memory.scan = pos;
+        self.note_malformed(scanner.malformed());
+        if found == Found::Wait {
+            self.memory.reader = Reader::Json(scanner);
         }
-        let malformed = scanner.malformed();
-        self.emit_arguments(start, start + end, Written::Whole);
-        self.memory.pos = start + end;
-        self.memory.scan = self.memory.pos;
-        self.note_malformed(malformed);
-        if done {
-            self.memory.reader = Reader::None;
-            Found::Done
-        } else {
-            Found::Wait
-        }
+        found
     }
 
     /// The arguments as one Python literal, translated to JSON.
@@ -105,63 +119,79 @@ impl Io<'_> {
 
     /// A call as one JSON object (or Python dict) that holds name and arguments. Announces the call by itself as
     /// soon as the name is known; with `offered`, only a name among the offered tools makes it a call.
-    pub fn call_object(&mut self, shape: &CallShape<'_>, offered: bool) -> Found {
-        let Some(start) = self.value_start() else { return Found::Wait };
+    ///
+    /// Once the name is known, one of `stops` outside a string ends a call that is malformed.
+    pub fn call_object(&mut self, shape: &CallShape<'_>, offered: bool, stops: &[Marker<'_>]) -> Found {
+        let Some(mut pos) = self.value_start() else { return Found::Wait };
         let mut object = match std::mem::take(&mut self.memory.reader) {
             Reader::Object(object) => object,
             _ => CallObject::new(),
         };
         let text = self.text;
-        // Before the name is known, what is held back in case this is no call must not grow without bound.
-        let bound = if object.named() { text.len() } else { self.hold_limit().min(text.len()) };
-        let rest = &text[start..bound.max(start)];
-        let mut refused = false;
-        let mut progress = object.feed(shape, rest, &mut |part| match part {
-            _ if refused => {}
-            CallPart::Name(name) if offered && self.memory.options.tools.get(name).is_none() => refused = true,
-            part => self.call_part(part),
-        });
-        if refused {
-            return Found::Other;
-        }
-        if let (Progress::More, true) = (&progress, bound < text.len()) {
-            if !object.named() {
-                self.memory.scan = bound;
+        let mut from = self.memory.scan.max(pos);
+        let found = loop {
+            // Up to the name every byte counts: from it on a stop does.
+            let stop = match object.named() {
+                true => search::find(text, from, stops, self.last),
+                false => Candidate::None,
+            };
+            let limit = match (object.named(), stop.at()) {
+                (true, at) => at.unwrap_or(text.len()),
+                // What is held back in case this is no call must not grow without bound.
+                (false, _) if pos == self.hold_limit() => {
+                    self.memory.scan = pos;
+                    return Found::Other;
+                }
+                (false, _) => (pos + 1).min(text.len()),
+            };
+            let mut refused = false;
+            let progress = object.feed(shape, &text[pos..limit], &mut |part| match part {
+                _ if refused => {}
+                CallPart::Name(name) if offered && self.memory.options.tools.get(name).is_none() => refused = true,
+                part => self.call_part(part),
+            });
+            if refused {
                 return Found::Other;
             }
-            progress = match object.feed(shape, &text[bound..], &mut |part| self.call_part(part)) {
-                Progress::Done(n) => Progress::Done(rest.len() + n),
-                other => other,
-            };
-        }
-        if self.last && matches!(progress, Progress::More) && object.named() {
+            match progress {
+                Progress::Done(n) => {
+                    pos += n;
+                    break Found::Done;
+                }
+                Progress::Misfit(n) => {
+                    self.memory.scan = pos + n;
+                    return Found::Other;
+                }
+                Progress::More => pos = limit,
+            }
+            match stop {
+                Candidate::None if pos == text.len() => break Found::Wait,
+                Candidate::None => from = pos,
+                Candidate::Full { at, .. } | Candidate::Partial { at } if object.in_string(shape) => from = at + 1,
+                Candidate::Partial { .. } => break Found::Wait,
+                Candidate::Full { index, at } => {
+                    object.finish(shape, &mut |part| self.call_part(part));
+                    self.note_malformed(true);
+                    self.take(&stops[index], at, at);
+                    return Found::Marker(index);
+                }
+            }
+        };
+        if self.last && found == Found::Wait && object.named() {
             object.finish(shape, &mut |part| self.call_part(part));
         }
-        let malformed = object.malformed();
         if object.invalid_utf8() {
             self.note_invalid_utf8();
         }
-        match progress {
-            Progress::More => {
-                self.memory.pos = text.len();
-                self.memory.scan = text.len();
-                if object.named() {
-                    self.note_malformed(malformed);
-                }
-                self.memory.reader = Reader::Object(object);
-                Found::Wait
-            }
-            Progress::Done(n) => {
-                self.memory.pos = start + n;
-                self.memory.scan = self.memory.pos;
-                self.note_malformed(malformed);
-                Found::Done
-            }
-            Progress::Misfit(n) => {
-                self.memory.scan = start + n;
-                Found::Other
-            }
+        self.memory.pos = pos;
+        self.memory.scan = pos;
+        if object.named() {
+            self.note_malformed(object.malformed());
         }
+        if found == Found::Wait {
+            self.memory.reader = Reader::Object(object);
+        }
+        found
     }
 
     pub(super) fn call_part(&mut self, part: CallPart<'_>) {
