@@ -32,6 +32,8 @@ pub(crate) struct State {
     pub otherwise: Option<Step>,
     /// What to do where the text ends here and may.
     pub end: Option<Vec<Action>>,
+    /// White space before a marker is text, not layout: nothing has been read yet.
+    pub exact: bool,
 }
 
 /// A marker and what it leads to.
@@ -219,6 +221,7 @@ enum Key {
 
 struct Builder {
     graph: Graph,
+    first: usize,
     last: usize,
     /// Which node each hole leads to.
     targets: Vec<usize>,
@@ -272,6 +275,7 @@ pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
     }
     let mut builder = Builder {
         graph,
+        first,
         last,
         targets,
         keys: HashMap::new(),
@@ -362,7 +366,7 @@ impl Builder {
         }
         let index = self.states.len();
         let name = self.name(key);
-        self.states.push(State { name, hole: None, arms: Vec::new(), otherwise: None, end: None });
+        self.states.push(State { name, hole: None, arms: Vec::new(), otherwise: None, end: None, exact: key == Key::Node(self.first) });
         self.keys.insert(key, index);
         self.queue.push((index, key));
         index

@@ -113,6 +113,7 @@ impl Machine for Interpreter<'_> {
         let nexts: Vec<Vec<&str>> = here.arms.iter().map(next_cores).collect();
         let markers: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
         let found = match &here.hole {
+            None if here.exact => io.expect_here(&markers),
             None => io.expect(&markers),
             Some(Hole::Text { channel, .. }) => io.text(*channel, &markers),
             Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(&markers),

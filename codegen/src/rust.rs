@@ -154,6 +154,7 @@ fn state_doc(state: &State) -> String {
         Some(Hole::Json) => " The arguments, as one JSON value.".to_owned(),
         Some(Hole::Python) => " The arguments, as one Python literal.".to_owned(),
         Some(Hole::Object(_)) => " A call, as one object.".to_owned(),
+        None if state.exact => " Nothing has been read.".to_owned(),
         None => " Only markers may stand here.".to_owned(),
     }
 }
@@ -207,6 +208,7 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
     let markers = format_ident!("{}_MARKERS", state.name);
     let markers = if state.arms.is_empty() { quote!(&[]) } else { quote!(#markers) };
     let read = match &state.hole {
+        None if state.exact => quote!(io.expect_here(#markers)),
         None => quote!(io.expect(#markers)),
         Some(Hole::Text { channel, .. }) => {
             let channel = self::channel(*channel);

@@ -186,13 +186,22 @@ impl Io<'_> {
 
     /// One of `markers`, white space aside; `Found::Other` where something else stands.
     pub fn expect(&mut self, markers: &[Marker<'_>]) -> Found {
+        self.one_of(markers, MAX_SPACE)
+    }
+
+    /// One of `markers`, right here; `Found::Other` where something else stands.
+    pub fn expect_here(&mut self, markers: &[Marker<'_>]) -> Found {
+        self.one_of(markers, 0)
+    }
+
+    fn one_of(&mut self, markers: &[Marker<'_>], most: usize) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
         }
         let rest = &self.text[self.memory.pos..];
-        let space = rest.iter().take(MAX_SPACE + 1).take_while(|b| b.is_ascii_whitespace()).count();
+        let space = rest.iter().take(most + 1).take_while(|b| b.is_ascii_whitespace()).count();
         let at = self.memory.pos + space;
-        if space > MAX_SPACE || (at == self.text.len() && self.last) {
+        if space > most || (at == self.text.len() && self.last) {
             return Found::Other;
         }
         if at == self.text.len() {

@@ -41,7 +41,7 @@ const ENTRIES: &[Entry<'static>] = &[
     },
 ];
 
-/// Only markers may stand here.
+/// Nothing has been read.
 const START: State = State(0);
 
 /// Plain text of this channel.
@@ -121,7 +121,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect(START_MARKERS) {
+                match io.expect_here(START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
