@@ -77,10 +77,15 @@ fn analyze_here(template: &Template, naming: &Naming) -> Result<FormatSpec, Anal
     let lab = Lab::new(template);
     let [first, second] = SENTINELS.each_ref().map(|s| findings(&lab, s));
     let (first, second) = (first.map_err(fail)?, second.map_err(fail)?);
-    if let Some(difference) = disagreement(&first, &second) {
-        return Err(fail(format!("two sets of sentinels give different answers: {difference}")));
-    }
     let mut findings = first;
+    if findings.unsupported.is_none() || second.unsupported.is_none() {
+        if let Some(difference) = disagreement(&findings, &second) {
+            // Evidence that is not consistent is reported, never averaged; what it says of calls is not kept.
+            findings.unsupported = Some(format!("two sets of sentinels give different answers: {difference}"));
+            findings.tools = Tools::default();
+            findings.alternatives.clear();
+        }
+    }
     finish_reasoning(&mut findings);
     let Findings { frame, tools, alternatives, capabilities, unsupported } = findings;
     let mut spec = FormatSpec {
@@ -242,6 +247,7 @@ fn preserved(spec: &FormatSpec) -> Vec<String> {
         &tools.arguments.end,
         &tools.arguments.name_suffix,
         &tools.arguments.value_prefix,
+        &tools.arguments.quote,
         &tools.arguments.value_suffix,
         &tools.call_id.prefix,
     ];

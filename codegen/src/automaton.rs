@@ -236,7 +236,8 @@ struct Builder {
 
 /// Whether a marker's core cannot be the beginning of a JSON value or of what follows one.
 fn is_tag(core: &str) -> bool {
-    core.starts_with('<') || (core.starts_with('[') && core[1..].starts_with(|c: char| c.is_ascii_uppercase() || c == '/'))
+    core.starts_with('<')
+        || (core.starts_with('[') && core[1..].starts_with(|c: char| c.is_ascii_uppercase() || c == '/'))
 }
 
 /// What a state behind a hole is named after.
@@ -366,7 +367,14 @@ impl Builder {
         }
         let index = self.states.len();
         let name = self.name(key);
-        self.states.push(State { name, hole: None, arms: Vec::new(), otherwise: None, end: None, exact: key == Key::Node(self.first) });
+        self.states.push(State {
+            name,
+            hole: None,
+            arms: Vec::new(),
+            otherwise: None,
+            end: None,
+            exact: key == Key::Node(self.first),
+        });
         self.keys.insert(key, index);
         self.queue.push((index, key));
         index

@@ -110,38 +110,35 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         bare,
     }));
     let end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
-    let body = sequence(vec![object, end.optional(), Expr::Act(Action::EndCall)]);
+    let ended = || Expr::Act(Action::EndCall);
     let hold = || Expr::Act(Action::Hold);
-    if tools.tools_array_wrapped {
+    let body = sequence(vec![object.clone(), end.clone().optional(), ended()]);
+    let closing = || symbol("]", Role::Inner).optional();
+    if tools.tools_array_wrapped && !bare {
         let more = sequence(vec![hold(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
-        let open = if bare { symbol("[", Role::CallOpen) } else { symbol("[", Role::Inner).optional() };
-        let array = sequence(vec![open, start, body, more, symbol("]", Role::Inner).optional()]);
-        let wrapped = sequence(vec![hold(), section, array, section_end.optional()]);
-        if bare {
-            // A single call may come without its array.
-            let mut brace = symbol("{", Role::CallOpen);
-            if let Expr::Literal(literal) = &mut brace {
-                literal.peek = true;
-            }
-            let single = Expr::Hole(object_of(&wrapped));
-            let single = sequence(vec![hold(), brace, single, Expr::Act(Action::EndCall)]);
-            return Expr::Choice(vec![wrapped, single]);
+        let open = symbol("[", Role::Inner).optional();
+        return sequence(vec![hold(), section, open, start, body, more, closing(), section_end.optional()]);
+    }
+    if bare {
+        // One call, several after each other, or a list of them: nothing but the objects announces any.
+        let mut brace = symbol("{", Role::CallOpen);
+        if let Expr::Literal(literal) = &mut brace {
+            literal.peek = true;
         }
-        return wrapped;
+        let more = sequence(vec![hold(), symbol(",", Role::Inner), body.clone()]).repeated();
+        let list = sequence(vec![hold(), symbol("[", Role::CallOpen), body.clone(), more, closing()]);
+        let separator = Expr::Choice(vec![symbol(",", Role::Inner), symbol(";", Role::Inner)]).optional();
+        let next = sequence(vec![hold(), separator, brace.clone(), body.clone()]).repeated();
+        return Expr::Choice(vec![list, sequence(vec![hold(), brace, body, next])]);
     }
-    let mut brace = symbol("{", Role::CallOpen);
-    if let Expr::Literal(literal) = &mut brace {
-        literal.peek = true;
-    }
-    let opener = if bare { brace } else { start };
     let separator = marker(spec, "tools.separator", &tools.separator, Role::Inner);
-    let section = if is_tag(&opener) { section.optional() } else { section };
-    let first = sequence(vec![hold(), section, opener.clone(), body.clone()]);
-    let more = if is_empty(&separator) {
-        sequence(vec![hold(), opener, body])
-    } else {
-        sequence(vec![hold(), separator, opener, body])
-    };
+    let section = if is_tag(&start) { section.optional() } else { section };
+    // Behind one opener a model may write a list.
+    let more = sequence(vec![ended(), hold(), symbol(",", Role::Inner), object.clone()]).repeated();
+    let open = symbol("[", Role::Inner).optional();
+    let body = sequence(vec![open, object, more, closing(), end.optional(), ended()]);
+    let first = sequence(vec![hold(), section, start.clone(), body.clone()]);
+    let more = sequence(vec![hold(), separator, start, body]);
     sequence(vec![first, more.repeated(), section_end.optional()])
 }
 
@@ -150,19 +147,6 @@ fn other_keys(spec: &FormatSpec) -> Vec<String> {
     let tools = &spec.tools;
     let known = [&tools.function_field, &tools.name_field, &tools.args_field, &tools.id_field, &tools.gen_id_field];
     tools.parameter_order.iter().filter(|key| !known.contains(key)).cloned().collect()
-}
-
-/// The shape of the call object inside an expression.
-fn object_of(expr: &Expr) -> Hole {
-    fn find(expr: &Expr) -> Option<&Hole> {
-        match expr {
-            Expr::Hole(hole @ Hole::Object(_)) => Some(hole),
-            Expr::Sequence(items) | Expr::Choice(items) => items.iter().find_map(find),
-            Expr::Repeat(item) | Expr::Option(item) => find(item),
-            _ => None,
-        }
-    }
-    find(expr).cloned().unwrap_or(Hole::Json)
 }
 
 /// Calls whose name stands outside JSON.
@@ -205,12 +189,20 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
     let name_suffix = marker(spec, "tools.function.name_suffix", &function.name_suffix, Role::Inner);
-    let mut body = vec![
-        Expr::Hole(Hole::Name),
-        Expr::Act(named),
-        name_suffix.clone(),
-        id_at(CallIdPosition::BetweenFuncAndArgs),
-    ];
+    // A model may leave this id out; what ends it ends the name then.
+    let between = match id.position {
+        CallIdPosition::BetweenFuncAndArgs => sequence(vec![
+            sequence(vec![
+                marker(spec, "tools.call_id.prefix", &id.prefix, Role::Inner),
+                Expr::Hole(Hole::Id),
+                Expr::Act(Action::Id),
+            ])
+            .optional(),
+            marker(spec, "tools.call_id.suffix", &id.suffix, Role::Inner),
+        ]),
+        _ => Expr::empty(),
+    };
+    let mut body = vec![Expr::Hole(Hole::Name), Expr::Act(named), name_suffix.clone(), between];
     let args_start = marker(spec, "tools.arguments.start", &arguments.start, Role::Inner);
     let args_end = marker(spec, "tools.arguments.end", &arguments.end, Role::Inner);
     let close = marker(spec, "tools.function.close", &function.close, Role::Inner);

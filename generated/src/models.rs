@@ -288,6 +288,14 @@ pub(crate) static OVERLAYS: &[(&str, &str)] = &[
         include_str!("../specs/google_gemma_4_31b_it.overlay.toml"),
     ),
     (
+        "19eacf64569032f07644ea92c8e2a87af06ee7008147557302c31e474912ca97",
+        include_str!("../specs/huggingfacetb_smollm3_3b.overlay.toml"),
+    ),
+    (
+        "3c71df5f659987462c882bf9e295b597dc19902467a7312ea382c5896681bc02",
+        include_str!("../specs/ibm_granite_granite_3_3_2b_instruct.overlay.toml"),
+    ),
+    (
         "2294f49b51a0b9a1b0194add3f124237b5bd986599f43180eec49bba4de01365",
         include_str!("../specs/lfm2_8b_a1b.overlay.toml"),
     ),

@@ -186,22 +186,22 @@ impl Io<'_> {
 
     /// One of `markers`, white space aside; `Found::Other` where something else stands.
     pub fn expect(&mut self, markers: &[Marker<'_>]) -> Found {
-        self.one_of(markers, MAX_SPACE)
+        self.one_of(markers, false)
     }
 
-    /// One of `markers`, right here; `Found::Other` where something else stands.
+    /// One of `markers`, with no other white space before it than its own; `Found::Other` where something else stands.
     pub fn expect_here(&mut self, markers: &[Marker<'_>]) -> Found {
-        self.one_of(markers, 0)
+        self.one_of(markers, true)
     }
 
-    fn one_of(&mut self, markers: &[Marker<'_>], most: usize) -> Found {
+    fn one_of(&mut self, markers: &[Marker<'_>], exactly: bool) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
         }
         let rest = &self.text[self.memory.pos..];
-        let space = rest.iter().take(most + 1).take_while(|b| b.is_ascii_whitespace()).count();
+        let space = rest.iter().take(MAX_SPACE + 1).take_while(|b| b.is_ascii_whitespace()).count();
         let at = self.memory.pos + space;
-        if space > most || (at == self.text.len() && self.last) {
+        if space > MAX_SPACE || (at == self.text.len() && self.last) {
             return Found::Other;
         }
         if at == self.text.len() {
@@ -210,6 +210,9 @@ impl Io<'_> {
         match search::matches_at(self.text, at, markers, self.last) {
             Candidate::Full { index, .. } => {
                 let end = search::trim_before(&self.text[self.memory.pos..at], markers[index].before);
+                if exactly && end > 0 {
+                    return Found::Other;
+                }
                 let text_end = self.memory.pos + end;
                 self.take(&markers[index], at, text_end);
                 Found::Marker(index)

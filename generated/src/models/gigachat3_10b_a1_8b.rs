@@ -53,11 +53,17 @@ const AFTER_TURN_END: State = State(2);
 /// Only markers may stand here.
 const AFTER_PER_CALL_START: State = State(3);
 
+/// Only markers may stand here.
+const AFTER_PER_CALL_START_2: State = State(4);
+
 /// A call, as one object.
-const CALL: State = State(4);
+const CALL: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(5);
+const AFTER_CALL: State = State(6);
+
+/// Only markers may stand here.
+const AFTER_TOOLS: State = State(7);
 
 /// What may follow in this state: `<|message_sep|>`, `<|role_sep|>`, `<|message_sep|>`.
 const START_MARKERS: &[Marker<'static>] = &[
@@ -77,14 +83,25 @@ const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[
     Marker::new("function call<|role_sep|>").layout("", "\n"),
 ];
 
+/// What may follow in this state: `[`.
+const AFTER_PER_CALL_START_2_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+
 /// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
 const CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
 ];
 
-/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
+/// What may follow in this state: `<|message_sep|>`, `,`, `]`, `<|message_sep|>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
+    Marker::new(","),
+    Marker::new("]"),
+    Marker::new("<|message_sep|>").layout("", "\n\n"),
+];
+
+/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
+const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
     Marker::new("<|message_sep|>").layout("", "\n\n"),
 ];
@@ -151,9 +168,16 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
+                }
+            }
+            AFTER_PER_CALL_START_2 => {
+                match io.expect(AFTER_PER_CALL_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL),
                 }
             }
             CALL => {
@@ -168,15 +192,39 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Misfit,
                 }
             }
             AFTER_CALL => {
                 match io.expect(AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -190,7 +238,14 @@ impl Machine for Parser {
         }
     }
 
-    fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL)
+    fn end(&self, state: State, io: &mut Io<'_>) -> bool {
+        match state {
+            START | CONTENT | AFTER_TURN_END | AFTER_TOOLS => true,
+            AFTER_CALL => {
+                io.end_call();
+                true
+            }
+            _ => false,
+        }
     }
 }

@@ -27,7 +27,13 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "85a08664d16d8f3be4416c92427b3ac10df1024ac566cc0b4bc3bab409393f98",
     assistant_start: "<|turn>model\n",
     thinking_switch: "enable_thinking",
-    preserved_tokens: &["<channel|>", "<tool_call|>", "<|channel>", "<|tool_call>"],
+    preserved_tokens: &[
+        "<channel|>",
+        "<tool_call|>",
+        "<|\"|>",
+        "<|channel>",
+        "<|tool_call>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.

@@ -53,34 +53,75 @@ const AFTER_TURN_END: State = State(2);
 /// A call, as one object.
 const CALL: State = State(3);
 
-/// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+/// A call, as one object.
+const CALL_2: State = State(4);
 
-/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `{`.
+/// Only markers may stand here.
+const AFTER_CALL: State = State(5);
+
+/// Only markers may stand here.
+const AFTER_TOOLS: State = State(6);
+
+/// Only markers may stand here.
+const AFTER_CALL_3: State = State(7);
+
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`.
 const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
     Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
     Marker::new("<|end_header_id|>"),
+    Marker::new("["),
     Marker::new("{").peek(),
 ];
 
-/// What may follow in this state: `<|eot_id|>`, `{`.
+/// What may follow in this state: `<|eot_id|>`, `[`, `{`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
+    Marker::new("["),
     Marker::new("{").peek(),
 ];
 
 /// What may follow in this state: `<|eot_id|>`.
 const CALL_MARKERS: &[Marker<'static>] = &[Marker::new("<|eot_id|>").at_end()];
 
-/// What may follow in this state: `<|eot_id|>`, `{`.
+/// What may follow in this state: `<|eot_id|>`.
+const CALL_2_MARKERS: &[Marker<'static>] = &[Marker::new("<|eot_id|>").at_end()];
+
+/// What may follow in this state: `<|eot_id|>`, `,`, `;`, `{`, `[`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|eot_id|>").at_end(),
+    Marker::new(","),
+    Marker::new(";"),
+    Marker::new("{").peek(),
+    Marker::new("["),
+];
+
+/// What may follow in this state: `{`.
+const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[Marker::new("{").peek()];
+
+/// What may follow in this state: `<|eot_id|>`, `,`, `]`, `[`, `{`.
+const AFTER_CALL_3_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|eot_id|>").at_end(),
+    Marker::new(","),
+    Marker::new("]"),
+    Marker::new("["),
     Marker::new("{").peek(),
 ];
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
+    function_field: "",
+    name_field: "name",
+    args_field: "parameters",
+    id_field: "",
+    name_is_key: false,
+    python: false,
+    keys: &[],
+    strict: true,
+};
+
+/// The keys of a call.
+const CALL_2_SHAPE: CallShape<'static> = CallShape {
     function_field: "",
     name_field: "name",
     args_field: "parameters",
@@ -118,6 +159,10 @@ impl Machine for Parser {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
                     }
+                    Found::Marker(4) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -128,6 +173,10 @@ impl Machine for Parser {
                     Found::Marker(1) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
+                    }
+                    Found::Marker(2) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -148,6 +197,20 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
+                        Flow::Go(AFTER_CALL_3)
+                    }
+                    _ => Flow::Misfit,
+                }
+            }
+            CALL_2 => {
+                match io.call_object(&CALL_2_SHAPE, true, CALL_2_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => {
+                        io.end_call();
                         Flow::Go(AFTER_CALL)
                     }
                     _ => Flow::Misfit,
@@ -156,9 +219,40 @@ impl Machine for Parser {
             AFTER_CALL => {
                 match io.expect(AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1) => {
+                    Found::Marker(1 | 2) => {
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_2)
+                    }
+                    Found::Marker(4) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Misfit,
+                }
+            }
+            AFTER_CALL_3 => {
+                match io.expect(AFTER_CALL_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1 | 3) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(2) => Flow::Go(CONTENT),
+                    Found::Marker(4) => {
+                        io.hold(CONTENT);
+                        Flow::Go(CALL_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -169,6 +263,6 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: State, _io: &mut Io<'_>) -> bool {
-        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL)
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL | AFTER_CALL_3)
     }
 }

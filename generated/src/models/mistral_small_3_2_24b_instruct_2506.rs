@@ -59,8 +59,11 @@ const AFTER_ARGUMENTS: State = State(4);
 /// What may follow in this state: `[TOOL_CALLS]`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
 
-/// What may follow in this state: `[CALL_ID]`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[CALL_ID]")];
+/// What may follow in this state: `[CALL_ID]`, `[ARGS]`.
+const CALL_NAME_MARKERS: &[Marker<'static>] = &[
+    Marker::new("[CALL_ID]"),
+    Marker::new("[ARGS]"),
+];
 
 /// What may follow in this state: `[ARGS]`.
 const CALL_ID_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
@@ -105,6 +108,10 @@ impl Machine for Parser {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(1) => {
+                        io.start_call();
+                        Flow::Go(ARGUMENTS)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,

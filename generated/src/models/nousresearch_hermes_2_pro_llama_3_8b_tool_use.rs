@@ -53,14 +53,20 @@ const CONTENT: State = State(1);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(2);
 
+/// Only markers may stand here.
+const AFTER_PER_CALL_START: State = State(3);
+
 /// A call, as one object.
-const CALL: State = State(3);
+const CALL: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(4);
+const AFTER_CALL: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(5);
+const AFTER_PER_CALL_END: State = State(6);
+
+/// Only markers may stand here.
+const AFTER_TOOLS: State = State(7);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`.
 const START_MARKERS: &[Marker<'static>] = &[
@@ -75,24 +81,36 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<tool_call>").layout("", "\n"),
 ];
 
+/// What may follow in this state: `[`.
+const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
 const CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
     Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("", "\n"),
+    Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
+/// What may follow in this state: `<|im_end|>`, `,`, `]`, `</tool_call>`, `<tool_call>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
+    Marker::new(","),
+    Marker::new("]"),
     Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("", "\n"),
+    Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<tool_call>").layout("", "\n"),
+    Marker::new("<tool_call>").layout("\n", "\n"),
+];
+
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`.
+const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
+    Marker::new("</tool_call>").layout("\n", ""),
+    Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
 /// The keys of a call.
@@ -132,7 +150,7 @@ impl Machine for Parser {
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -143,7 +161,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -153,6 +171,13 @@ impl Machine for Parser {
                 match io.expect(&[]) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
+                }
+            }
+            AFTER_PER_CALL_START => {
+                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL),
                 }
             }
             CALL => {
@@ -168,7 +193,7 @@ impl Machine for Parser {
                     Found::Marker(2) => {
                         io.end_call();
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
@@ -183,12 +208,18 @@ impl Machine for Parser {
                     }
                     Found::Marker(1) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END)
-                    }
-                    Found::Marker(2) => {
-                        io.end_call();
                         io.hold(CONTENT);
                         Flow::Go(CALL)
+                    }
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(3) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(4) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -202,10 +233,32 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             _ => Flow::Misfit,
@@ -216,6 +269,10 @@ impl Machine for Parser {
         match state {
             START | CONTENT | AFTER_TURN_END | AFTER_PER_CALL_END => true,
             AFTER_CALL => {
+                io.end_call();
+                true
+            }
+            AFTER_TOOLS => {
                 io.end_call();
                 true
             }

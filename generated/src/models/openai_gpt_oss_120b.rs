@@ -57,26 +57,23 @@ const CONTENT: State = State(1);
 /// Plain text of this channel.
 const REASONING: State = State(2);
 
-/// Only markers may stand here.
-const AFTER_TURN_END: State = State(3);
-
 /// The name of the function that is called.
-const CALL_NAME: State = State(4);
+const CALL_NAME: State = State(3);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: State = State(5);
+const ARGUMENTS: State = State(4);
 
 /// Only markers may stand here.
-const AFTER_ARGUMENTS: State = State(6);
+const AFTER_ARGUMENTS: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(7);
+const AFTER_PER_CALL_END: State = State(6);
 
-/// What may follow in this state: `<|end|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+/// What may follow in this state: `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
 const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").at_end(),
     Marker::new("<|start|>assistant"),
     Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final<|message|>"),
     Marker::new("<|channel|>commentary<|message|>"),
@@ -84,6 +81,7 @@ const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|return|>"),
+    Marker::new("<|end|>"),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
     Marker::new("<|channel|>commentary to=functions."),
@@ -92,10 +90,10 @@ const START_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
 ];
 
-/// What may follow in this state: `<|end|>`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+/// What may follow in this state: `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
 const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").at_end(),
     Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final<|message|>"),
     Marker::new("<|channel|>commentary<|message|>"),
@@ -103,6 +101,7 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|return|>"),
+    Marker::new("<|end|>"),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
     Marker::new("<|channel|>commentary to=functions."),
@@ -111,9 +110,8 @@ const CONTENT_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
 ];
 
-/// What may follow in this state: `<|end|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
+/// What may follow in this state: `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
 const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").at_end(),
     Marker::new("<|end|>"),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
@@ -134,9 +132,8 @@ const CALL_NAME_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|message|>"),
 ];
 
-/// What may follow in this state: `<|end|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`.
+/// What may follow in this state: `<|call|>`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`.
 const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").at_end(),
     Marker::new("<|call|>"),
     Marker::new("<|start|>assistant to=functions."),
     Marker::new("<|channel|>commentary to=functions."),
@@ -144,6 +141,7 @@ const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>analysis to=functions."),
     Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
     Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final<|message|>"),
     Marker::new("<|channel|>commentary<|message|>"),
@@ -151,11 +149,11 @@ const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|return|>"),
+    Marker::new("<|end|>"),
 ];
 
-/// What may follow in this state: `<|end|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`.
+/// What may follow in this state: `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`.
 const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").at_end(),
     Marker::new("<|call|>"),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
@@ -164,6 +162,7 @@ const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>analysis to=functions."),
     Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
     Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final<|message|>"),
     Marker::new("<|channel|>commentary<|message|>"),
@@ -171,11 +170,11 @@ const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|return|>"),
+    Marker::new("<|end|>"),
 ];
 
-/// What may follow in this state: `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`.
+/// What may follow in this state: `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>").at_end(),
     Marker::new("to=functions.").layout(" ", ""),
     Marker::new("<|start|>assistant to=functions."),
     Marker::new("<|channel|>commentary to=functions."),
@@ -183,6 +182,7 @@ const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>analysis to=functions."),
     Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
     Marker::new("<|channel|>analysis<|message|>"),
+    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
     Marker::new("<|channel|>final<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final<|message|>"),
     Marker::new("<|channel|>commentary<|message|>"),
@@ -190,6 +190,7 @@ const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
     Marker::new("<|return|>"),
+    Marker::new("<|end|>"),
 ];
 
 impl Machine for Parser {
@@ -213,13 +214,12 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1 | 3..=9) => Flow::Go(CONTENT),
-                    Found::Marker(2) => {
+                    Found::Marker(0 | 3..=10) => Flow::Go(CONTENT),
+                    Found::Marker(1 | 2) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(11..=16) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -229,13 +229,12 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, CONTENT_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1) => {
+                    Found::Marker(0 | 1) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(2..=8) => Flow::Go(CONTENT),
-                    Found::Marker(9..=14) => {
+                    Found::Marker(2..=9) => Flow::Go(CONTENT),
+                    Found::Marker(10..=15) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -245,21 +244,14 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, REASONING_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1) => {
+                    Found::Marker(0) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(2..=7) => {
+                    Found::Marker(1..=6) => {
                         io.hold(REASONING);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Misfit,
-                }
-            }
-            AFTER_TURN_END => {
-                match io.expect(&[]) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
@@ -278,23 +270,19 @@ impl Machine for Parser {
                 match io.json_arguments(ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1) => {
-                        io.end_call();
                         Flow::Go(AFTER_PER_CALL_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(1..=5) => {
                         io.end_call();
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(6 | 7) => {
                         io.end_call();
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(8..=14) => {
+                    Found::Marker(8..=15) => {
                         io.end_call();
                         Flow::Go(CONTENT)
                     }
@@ -307,23 +295,19 @@ impl Machine for Parser {
                 match io.expect(AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1) => {
-                        io.end_call();
                         Flow::Go(AFTER_PER_CALL_END)
                     }
-                    Found::Marker(2..=7) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(9..=16) => {
                         io.end_call();
                         Flow::Go(CONTENT)
                     }
@@ -336,16 +320,15 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END => {
                 match io.expect(AFTER_PER_CALL_END_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=6) => {
+                    Found::Marker(0..=5) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(8..=14) => Flow::Go(CONTENT),
+                    Found::Marker(8..=15) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -356,7 +339,7 @@ impl Machine for Parser {
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => true,
+            START | CONTENT | REASONING | AFTER_PER_CALL_END => true,
             AFTER_ARGUMENTS => {
                 io.end_call();
                 true

@@ -67,14 +67,20 @@ const REASONING: State = State(2);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(3);
 
+/// Only markers may stand here.
+const AFTER_PER_CALL_START: State = State(4);
+
 /// A call, as one object.
-const CALL: State = State(4);
+const CALL: State = State(5);
 
 /// Only markers may stand here.
-const AFTER_CALL: State = State(5);
+const AFTER_CALL: State = State(6);
 
 /// Only markers may stand here.
-const AFTER_PER_CALL_END: State = State(6);
+const AFTER_PER_CALL_END: State = State(7);
+
+/// Only markers may stand here.
+const AFTER_TOOLS: State = State(8);
 
 /// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`.
 const START_MARKERS: &[Marker<'static>] = &[
@@ -98,6 +104,9 @@ const REASONING_MARKERS: &[Marker<'static>] = &[
     Marker::new("<tool_call>").layout("\n", "\n"),
 ];
 
+/// What may follow in this state: `[`.
+const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+
 /// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
 const CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -106,9 +115,11 @@ const CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<think>").layout("", "\n"),
 ];
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
+/// What may follow in this state: `<|im_end|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<think>`.
 const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
+    Marker::new(","),
+    Marker::new("]"),
     Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
     Marker::new("<think>").layout("", "\n"),
@@ -117,6 +128,14 @@ const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
 /// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<think>`.
 const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
     Marker::new("<|im_end|>").layout("", "\n").at_end(),
+    Marker::new("<tool_call>").layout("\n", "\n"),
+    Marker::new("<think>").layout("", "\n"),
+];
+
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
+const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
+    Marker::new("<|im_end|>").layout("", "\n").at_end(),
+    Marker::new("</tool_call>").layout("\n", ""),
     Marker::new("<tool_call>").layout("\n", "\n"),
     Marker::new("<think>").layout("", "\n"),
 ];
@@ -162,7 +181,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(3) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -177,7 +196,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -192,7 +211,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.hold(REASONING);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
@@ -202,6 +221,13 @@ impl Machine for Parser {
                 match io.expect(&[]) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
+                }
+            }
+            AFTER_PER_CALL_START => {
+                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL),
                 }
             }
             CALL => {
@@ -217,7 +243,7 @@ impl Machine for Parser {
                     Found::Marker(2) => {
                         io.end_call();
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Marker(3) => {
                         io.end_call();
@@ -237,14 +263,20 @@ impl Machine for Parser {
                     }
                     Found::Marker(1) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END)
-                    }
-                    Found::Marker(2) => {
-                        io.end_call();
                         io.hold(CONTENT);
                         Flow::Go(CALL)
                     }
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(3) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(4) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(5) => {
                         io.end_call();
                         io.open_reasoning();
                         Flow::Go(REASONING)
@@ -261,7 +293,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Marker(2) => {
                         io.open_reasoning();
@@ -269,6 +301,33 @@ impl Machine for Parser {
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.hold(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             _ => Flow::Misfit,
@@ -279,6 +338,10 @@ impl Machine for Parser {
         match state {
             START | CONTENT | REASONING | AFTER_TURN_END | AFTER_PER_CALL_END => true,
             AFTER_CALL => {
+                io.end_call();
+                true
+            }
+            AFTER_TOOLS => {
                 io.end_call();
                 true
             }
