@@ -78,13 +78,13 @@ fn analyze_here(template: &Template, naming: &Naming) -> Result<FormatSpec, Anal
     let [first, second] = SENTINELS.each_ref().map(|s| findings(&lab, s));
     let (first, second) = (first.map_err(fail)?, second.map_err(fail)?);
     let mut findings = first;
-    if findings.unsupported.is_none() || second.unsupported.is_none() {
-        if let Some(difference) = disagreement(&findings, &second) {
-            // Evidence that is not consistent is reported, never averaged; what it says of calls is not kept.
-            findings.unsupported = Some(format!("two sets of sentinels give different answers: {difference}"));
-            findings.tools = Tools::default();
-            findings.alternatives.clear();
-        }
+    if (findings.unsupported.is_none() || second.unsupported.is_none())
+        && let Some(difference) = disagreement(&findings, &second)
+    {
+        // Evidence that is not consistent is reported, never averaged; what it says of calls is not kept.
+        findings.unsupported = Some(format!("two sets of sentinels give different answers: {difference}"));
+        findings.tools = Tools::default();
+        findings.alternatives.clear();
     }
     finish_reasoning(&mut findings);
     let Findings { frame, tools, alternatives, capabilities, unsupported } = findings;
