@@ -25,7 +25,7 @@
 //! #             0 => io.text(Channel::Content, CONTENT),
 //! #             1 => io.text(Channel::Reasoning, REASONING),
 //! #             2 => io.name(NAME),
-//! #             3 => io.json_arguments(),
+//! #             3 => io.json_arguments(&[]),
 //! #             _ => io.expect(END),
 //! #         }) {
 //! #             (_, Found::Wait) => Flow::Wait,

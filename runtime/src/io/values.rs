@@ -171,6 +171,9 @@ impl Io<'_> {
                 Candidate::Partial { .. } => break Found::Wait,
                 Candidate::Full { index, at } => {
                     object.finish(shape, &mut |part| self.call_part(part));
+                    if object.invalid_utf8() {
+                        self.note_invalid_utf8();
+                    }
                     self.note_malformed(true);
                     self.take(&stops[index], at, at);
                     return Found::Marker(index);
