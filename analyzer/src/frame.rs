@@ -106,7 +106,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
         narrow(&mut start, &shown.before);
     }
 
-    let mut reasoning = shown.as_ref().map(|shown| markers_shown(shown, &start, before)).unwrap_or_default();
+    let mut reasoning = shown.as_ref().map(|shown| markers_shown(shown, &start)).unwrap_or_default();
     // Some turns begin with the marker that opens reasoning, whatever they hold.
     let opener = reasoning.start.trim();
     if !opener.is_empty()
@@ -114,7 +114,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     {
         start.truncate(cut);
         if let Some(shown) = &shown {
-            reasoning = markers_shown(shown, &start, before);
+            reasoning = markers_shown(shown, &start);
         }
     }
     // A turn without reasoning that closes what nothing opened: the marker that opens it is at the end of the start.
@@ -271,7 +271,7 @@ fn switches(lab: &Lab<'_>) -> Vec<String> {
     names
 }
 
-fn markers_shown(shown: &Shown, start: &str, _answer_before: &str) -> Reasoning {
+fn markers_shown(shown: &Shown, start: &str) -> Reasoning {
     let opening = shown.before.get(start.len()..).unwrap_or("");
     let end = match (&shown.to_content, &shown.to_call) {
         (Some(to_content), Some(to_call)) => {

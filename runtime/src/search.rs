@@ -131,7 +131,8 @@ pub(crate) fn trim_before(text: &[u8], layout: &str) -> usize {
 /// How many bytes at the end of `text` could still belong to a marker after it.
 pub(crate) fn trailing_layout(text: &[u8], markers: &[Marker<'_>]) -> usize {
     let most = markers.iter().map(|m| m.before.len()).max().unwrap_or(0);
-    text.iter().rev().take(most).take_while(|b| b.is_ascii_whitespace()).count()
+    let is_layout = |byte: &&u8| markers.iter().any(|m| m.before.as_bytes().contains(byte));
+    text.iter().rev().take(most).take_while(is_layout).count()
 }
 
 /// Takes the white space at the start of `text` that belongs to the marker before it, and drops from `layout` what
