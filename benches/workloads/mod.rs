@@ -20,6 +20,7 @@ use unjinja::{Message, Options, Tools};
 use unjinja_analyzer::render::{Limits, Template};
 use unjinja_analyzer::{Naming, analyze};
 use unjinja_codegen::Lowered;
+use unjinja_spec::ToolFormat;
 
 pub use markers::Markers;
 pub use shape::Shape;
@@ -36,6 +37,8 @@ pub struct Format {
     pub name: String,
     /// The markers that a parser looks for.
     pub markers: Markers,
+    /// Whether arguments are written otherwise than as JSON, and have to be translated.
+    pub translates: bool,
     template: Template,
     assistant_start: String,
 }
@@ -87,6 +90,8 @@ impl Format {
         Ok(Self {
             name: spec.template.name.clone(),
             markers: Markers::of(lowered.plan()),
+            translates: spec.tools.uses_python_dicts
+                || matches!(spec.tools.format, ToolFormat::TagWithTagged | ToolFormat::CallExpression),
             template: template.with_limits(limits),
             assistant_start: spec.turn.assistant_start,
         })
