@@ -4,6 +4,8 @@
 //! Nothing here recurses on the depth of its input, allocates in steady state, or fails: text that breaks a
 //! rule is flagged and still read to its end.
 
+use crate::markers::ByteSet;
+
 mod close;
 mod nesting;
 #[cfg(test)]
@@ -13,7 +15,10 @@ mod text;
 pub use close::close;
 
 pub(crate) use nesting::Nesting;
-pub(crate) use text::{Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_into, push_char};
+pub(crate) use text::{
+    Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_into, is_plain, next_special,
+    push_char,
+};
 
 /// How far a translator came with the bytes that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +27,8 @@ pub(crate) enum Progress {
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
-    /// The text stopped fitting at this offset of the slice (only from translators that say so).
-    Misfit(usize),
+    /// At this offset, outside of strings, stands one of the bytes that were asked for.
+    Stop(usize),
 }
 
 /// What a JSON value is, as its first byte says.
@@ -44,6 +49,9 @@ pub(crate) enum Kind {
     /// A bare word, which is no JSON.
     Other,
 }
+
+/// The bytes of JSON outside of strings that [`Scanner`] takes several of at a time.
+const STRUCTURE: ByteSet = ByteSet::of(b" \",:0123456789aeflnrstu");
 
 /// How deep containers may nest before a value counts as malformed. It is still read to its end, and still
 /// without recursion; only the kinds of brackets are no longer compared.
@@ -180,19 +188,36 @@ impl Scanner {
     /// cannot be part of it, all else with its closing byte. Never a misfit: where no value begins at all, it is
     /// `Done` before the offending byte, [`malformed`](Self::malformed) and of no [kind](Self::kind).
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
+        self.feed_until(bytes, 0, &ByteSet::EMPTY)
+    }
+
+    /// The same, but `Stop(n)` before a byte outside of strings that is one of `stops` and stands at or after `from`.
+    pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &ByteSet) -> Progress {
+        // What JSON itself is made of is no stop, as a rule.
+        let plain = !stops.meets(&STRUCTURE);
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
                 taken += self.text(&bytes[taken..]);
-                if self.at == At::Done {
-                    return Progress::Done(taken);
+                match self.at {
+                    At::Done => return Progress::Done(taken),
+                    At::Colon if plain && bytes.get(taken) == Some(&b':') => {
+                        taken += 1 + usize::from(bytes.get(taken + 1) == Some(&b' '));
+                        self.at = At::Value;
+                    }
+                    _ => {}
                 }
                 continue;
+            }
+            if stops.has(byte) && taken >= from && !self.in_string() {
+                return Progress::Stop(taken);
             }
             match self.step(byte) {
                 Step::Taken => {
                     taken += 1;
-                    taken += self.stretch(&bytes[taken..]);
+                    if plain {
+                        taken += self.stretch(&bytes[taken..]);
+                    }
                 }
                 Step::Last => return Progress::Done(taken + 1),
                 Step::Ended => return Progress::Done(taken),
@@ -234,6 +259,17 @@ impl Scanner {
         matches!(self.at, At::Text | At::Escape | At::Hex { .. })
     }
 
+    /// Whether the next byte stands inside a string, and only a quote or a backslash would end the stretch.
+    #[inline]
+    pub(crate) fn in_plain_string(&self) -> bool {
+        self.at == At::Text && !self.high
+    }
+
+    /// Whether nothing was read.
+    pub(crate) fn is_new(&self) -> bool {
+        self.at == At::Before
+    }
+
     /// What the value is, once its first byte was seen.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.kind
@@ -245,6 +281,7 @@ impl Scanner {
     }
 
     /// Takes a stretch of a string, up to and with its closing quote or the backslash of an escape.
+    #[inline]
     fn text(&mut self, bytes: &[u8]) -> usize {
         if self.high && bytes[0] != b'\\' {
             self.high = false;
@@ -252,7 +289,7 @@ impl Scanner {
         }
         let mut taken = 0;
         loop {
-            taken += text::plain_len(&bytes[taken..]);
+            taken = text::next_special(bytes, taken);
             match bytes.get(taken) {
                 None => return taken,
                 Some(b'"') => {
@@ -275,17 +312,28 @@ impl Scanner {
         }
     }
 
-    /// Takes what needs no second look after the byte before: digits after a digit, the rest of a literal.
+    /// Takes what needs no second look after the byte before: digits after a digit, the rest of a literal, the space
+    /// after a comma.
     #[inline]
     fn stretch(&mut self, bytes: &[u8]) -> usize {
         match self.at {
             At::Number(Number::Integer | Number::Fraction | Number::Exponent) => {
-                bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+                let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                if matches!(bytes.get(digits), Some(b',' | b'}' | b']')) && self.nesting.len() > 0 {
+                    self.at = At::After;
+                }
+                digits
             }
             At::Word(word, 1) if bytes.starts_with(&word.text()[1..]) => {
                 self.at = At::Word(word, word.text().len() as u8);
                 word.text().len() - 1
             }
+            At::Key if bytes.starts_with(b" \"") => {
+                self.in_key = true;
+                self.at = At::Text;
+                2
+            }
+            At::Value if bytes.first() == Some(&b' ') => 1,
             _ => 0,
         }
     }
@@ -300,8 +348,8 @@ impl Scanner {
                 self.in_key = true;
                 self.go(At::Text)
             }
-            At::KeyOrClose if byte == b'}' => self.close(OBJECT),
-            At::ValueOrClose if byte == b']' => self.close(ARRAY),
+            At::KeyOrClose if byte == b'}' => self.close(),
+            At::ValueOrClose if byte == b']' => self.close(),
             At::Before | At::Value | At::ValueOrClose | At::Key | At::KeyOrClose if is_space(byte) => Step::Taken,
             At::Before | At::Value | At::ValueOrClose => self.value(byte),
             At::Colon | At::Key | At::KeyOrClose => self.lose(),
@@ -377,13 +425,13 @@ impl Scanner {
         match (byte, self.nesting.last()) {
             (b',', Some(OBJECT)) => self.go(At::Key),
             (b',', Some(_)) => self.go(At::Value),
-            (b'}', Some(OBJECT)) => self.close(OBJECT),
-            (b']', Some(ARRAY)) => self.close(ARRAY),
+            (b'}', Some(OBJECT)) => self.close(),
+            (b']', Some(ARRAY)) => self.close(),
             _ => self.lose(),
         }
     }
 
-    fn close(&mut self, _kind: u8) -> Step {
+    fn close(&mut self) -> Step {
         self.nesting.pop();
         if self.nesting.len() == 0 {
             self.at = At::Done;

@@ -9,6 +9,7 @@ mod number;
 use memchr::memchr2;
 
 use crate::json::{MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, push_char};
+use crate::markers::ByteSet;
 
 const DICT: u8 = 0;
 const LIST: u8 = 1;
@@ -148,6 +149,11 @@ impl Translator {
     /// Whether the literal broke a rule so far.
     pub(crate) fn malformed(&self) -> bool {
         self.malformed
+    }
+
+    /// In a string: the bytes that are not written as they are.
+    pub(crate) fn plain_text(&self) -> Option<ByteSet> {
+        (self.at == At::Text && !self.surrogates.waits()).then(|| ByteSet::JSON_TEXT.with(self.string.quote))
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
