@@ -6,7 +6,7 @@ mod workloads;
 
 use std::path::Path;
 
-use unjinja::Message;
+use unjinja::{Chunk, Message};
 use workloads::{Failure, Format, SIZES, Workload};
 
 fn formats() -> Result<Vec<Format>, Failure> {
@@ -24,12 +24,13 @@ fn problems(workload: &Workload) -> Result<Vec<String>, Failure> {
             found.push(format!("{how}: {problem}"));
         }
     };
-    check("whole", &parser.parse(workload.output.as_bytes(), &options));
+    check("whole", &parser.parse(Chunk::from(&workload.output), &options));
+    check("borrowed", &parser.parse_borrowed(Chunk::from(&workload.output), &options).into_owned());
     for size in [1, 4, 16, 4096] {
         let mut message = Message::default();
         let mut stream = parser.stream(&options);
         for piece in workload.output.as_bytes().chunks(size) {
-            stream.push(piece, &mut |event| message.apply(&event));
+            stream.push(Chunk::Bytes(piece), &mut |event| message.apply(&event));
         }
         stream.finish(&mut |event| message.apply(&event));
         check(&format!("in pieces of {size}"), &message);

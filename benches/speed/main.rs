@@ -77,12 +77,14 @@ fn main() -> Result<(), Failure> {
     for format in Format::all(&root().join("templates"))? {
         let subject = subjects::subject(&format.name).ok_or_else(|| format!("no parser for {}", format.name))?;
         for shape in Shape::all(&format.markers) {
-            for &size in wanted.sizes.iter().filter(|_| wanted.includes(&format.name, &shape)) {
-                // What lies between is for the plot alone, and that shows no variants.
-                let between = !workloads::SIZES.contains(&size) && shape.is_adversarial();
-                let Some(workload) = (!between).then(|| format.workload(&shape, size)).flatten() else { continue };
-                rows.extend(sample::measure(&format, &workload, size, subject, wanted.rounds)?);
+            if !wanted.includes(&format.name, &shape) {
+                continue;
             }
+            // What lies between the lengths of the workloads is for the plot alone, and that shows no variants.
+            let sizes = wanted.sizes.iter().copied();
+            let sizes = sizes.filter(|size| workloads::SIZES.contains(size) || !shape.is_adversarial());
+            let workloads = sizes.filter_map(|size| Some((size, format.workload(&shape, size)?)));
+            rows.extend(sample::measure(&format, workloads.collect(), subject, wanted.rounds)?);
         }
         eprintln!("{} measured", format.name);
     }

@@ -9,12 +9,14 @@ use unjinja_analyzer::render::Template;
 
 use crate::sample::{PIECES, median};
 use crate::workloads::{Failure, Shape};
-use crate::{FROM, TO, plot};
+use crate::{FROM, plot};
 
 /// How an output is given to a parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Whole.
+    /// Whole, into a message that borrows from it.
+    Borrowed,
+    /// Whole, into a message of its own.
     Batch,
     /// In pieces of so many bytes.
     Stream(usize),
@@ -62,6 +64,8 @@ pub struct Row {
     pub limit_nanoseconds: f64,
     /// Median of the ratios of parser to limit, round by round.
     pub ratio: f64,
+    /// Time at 1 MiB to time at 64 KiB, median by round; of a row at 64 KiB, where there is one at 1 MiB.
+    pub growth: Option<f64>,
 }
 
 /// What is promised: a column of the table.
@@ -76,21 +80,21 @@ struct Promise {
 const PROMISES: [Promise; 7] = [
     Promise {
         title: "batch text",
-        what: "whole outputs of text, to one `memchr::memmem` pass for each marker that is looked for there",
+        what: "whole outputs of text, borrowed, to one `memchr::memmem` pass for each marker that is looked for there",
         at_most: 1.5,
-        figure: |report, row| report.judged(row, !row.calls && row.mode == Mode::Batch),
+        figure: |report, row| report.judged(row, !row.calls && row.mode == Mode::Borrowed),
     },
     Promise {
         title: "batch call, JSON",
-        what: "whole outputs of calls, to `serde_json::from_str::<IgnoredAny>` over the arguments",
+        what: "whole outputs of calls, borrowed, to `serde_json::from_str::<IgnoredAny>` over the arguments",
         at_most: 1.0,
-        figure: |report, row| report.judged(row, row.calls && row.mode == Mode::Batch && !row.translates),
+        figure: |report, row| report.judged(row, row.calls && row.mode == Mode::Borrowed && !row.translates),
     },
     Promise {
         title: "batch call, translated",
         what: "the same where arguments are tagged, Python's or otherwise not JSON",
         at_most: 2.0,
-        figure: |report, row| report.judged(row, row.calls && row.mode == Mode::Batch && row.translates),
+        figure: |report, row| report.judged(row, row.calls && row.mode == Mode::Borrowed && row.translates),
     },
     Promise {
         title: "stream text",
@@ -106,15 +110,15 @@ const PROMISES: [Promise; 7] = [
     },
     Promise {
         title: "growth",
-        what: "time at 1 MiB to time at 64 KiB, whole or in pieces",
+        what: "time at 1 MiB to time at 64 KiB, whole and borrowed, or in pieces of 4 bytes",
         at_most: 17.0,
-        figure: |report, row| report.growth(row).filter(|_| !row.shape.is_adversarial()),
+        figure: |_, row| row.growth.filter(|_| !row.shape.is_adversarial() && row.mode != Mode::Batch),
     },
     Promise {
         title: "growth, adversarial",
         what: "the same for texts that are made to hurt",
         at_most: 17.0,
-        figure: |report, row| report.growth(row).filter(|_| row.shape.is_adversarial()),
+        figure: |_, row| row.growth.filter(|_| row.shape.is_adversarial()),
     },
 ];
 
@@ -136,17 +140,6 @@ impl Report {
 
     fn judged(&self, row: &Row, applies: bool) -> Option<f64> {
         (applies && row.size == self.size() && !row.shape.is_adversarial()).then_some(row.ratio)
-    }
-
-    /// How much longer the same takes at sixteen times the length.
-    fn growth(&self, row: &Row) -> Option<f64> {
-        let same = |other: &&Row| {
-            other.size == TO && other.format == row.format && other.shape == row.shape && other.mode == row.mode
-        };
-        let long = (row.size == FROM).then(|| self.rows.iter().find(same)).flatten()?;
-        // The lengths are 16 to 1 only nearly.
-        let exact = (row.bytes * TO) as f64 / (long.bytes * FROM) as f64;
-        Some(long.nanoseconds / row.nanoseconds * exact)
     }
 
     fn formats(&self) -> Vec<&str> {
@@ -210,7 +203,7 @@ impl Report {
         let mut out = String::from(
             "| shape | mode | limit | MB/s | ratio, median | ratio, worst | of | growth, worst | of |\n|---|---|---|---:|---:|---:|---|---:|---|\n",
         );
-        let modes = std::iter::once(Mode::Batch).chain(PIECES.map(Mode::Stream));
+        let modes = [Mode::Borrowed, Mode::Batch].into_iter().chain(PIECES.map(Mode::Stream));
         for mode in modes {
             for kind in self.kinds() {
                 for limit in [Limit::Memmem, Limit::IgnoredAny, Limit::PushStr] {
@@ -225,15 +218,15 @@ impl Report {
                         })
                         .collect();
                     let Some(worst) = rows.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio)) else { continue };
-                    let growth = rows.iter().filter_map(|row| Some((self.growth(row)?, *row)));
+                    let growth = rows.iter().filter_map(|row| Some((row.growth?, *row)));
                     let growth = growth.max_by(|(a, _), (b, _)| a.total_cmp(b));
                     let (growth, of) = growth.map_or((f64::NAN, ""), |(growth, row)| (growth, row.format.as_str()));
                     let _ = writeln!(
                         out,
                         "| {kind} | {} | {limit} | {:.0} | {:.2} | {:.2} | {} | {growth:.1} | {of} |",
                         mode.name(),
-                        median(rows.iter().map(|row| row.rate()).collect()),
-                        median(rows.iter().map(|row| row.ratio).collect()),
+                        median(rows.iter().map(|row| row.rate())),
+                        median(rows.iter().map(|row| row.ratio)),
                         worst.ratio,
                         worst.format,
                     );
@@ -281,18 +274,18 @@ impl Report {
 
     /// The ratios of the run, one line for each format and shape.
     fn tsv(&self) -> String {
-        let mut out = String::from("format\tshape\tbytes\tbatch ns\tlimit\tlimit ns\tbatch ratio");
+        let mut out = String::from("format\tshape\tbytes\tborrowed ns\tlimit\tlimit ns\tborrowed ratio");
         for piece in PIECES {
             let _ = write!(out, "\tby {piece} ns\tby {piece} ratio");
         }
-        out.push_str("\tbatch growth\tby 4 growth\n");
+        out.push_str("\tborrowed growth\tby 4 growth\n");
         let of = |row: &Row, mode| {
             let same = |other: &&Row| {
                 other.size == row.size && other.format == row.format && other.shape == row.shape && other.mode == mode
             };
             self.rows.iter().find(same)
         };
-        for row in self.rows.iter().filter(|row| row.size == self.size() && row.mode == Mode::Batch) {
+        for row in self.rows.iter().filter(|row| row.size == self.size() && row.mode == Mode::Borrowed) {
             let shape = json!(row.shape.to_string());
             let _ = write!(
                 out,
@@ -311,8 +304,8 @@ impl Report {
                     None => out.push_str("\t\t"),
                 }
             }
-            for mode in [Mode::Batch, Mode::Stream(4)] {
-                match of(row, mode).and_then(|row| self.growth(row)) {
+            for mode in [Mode::Borrowed, Mode::Stream(4)] {
+                match of(row, mode).and_then(|row| row.growth) {
                     Some(growth) => _ = write!(out, "\t{growth:.1}"),
                     None => out.push('\t'),
                 }
@@ -357,7 +350,7 @@ impl Report {
             };
             Some(plot::Bars {
                 name: kind.to_owned(),
-                batch: rates(Mode::Batch, Row::rate)?,
+                batch: rates(Mode::Borrowed, Row::rate)?,
                 stream: rates(Mode::Stream(4), Row::rate)?,
                 limit: rates(Mode::Stream(4), |row| row.bytes as f64 / row.limit_nanoseconds * 1e3)?,
             })
@@ -376,7 +369,8 @@ impl Row {
 impl Mode {
     fn name(self) -> String {
         match self {
-            Mode::Batch => "batch".to_owned(),
+            Mode::Borrowed => "borrowed".to_owned(),
+            Mode::Batch => "owned".to_owned(),
             Mode::Stream(size) => format!("by {size}"),
         }
     }

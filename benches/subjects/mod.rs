@@ -5,7 +5,7 @@
 
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
-use unjinja::{Event, Machine, Message, Options, Stream};
+use unjinja::{BorrowedMessage, Event, Machine, Message, Options, Stream};
 
 /// A compiled parser.
 #[derive(Clone, Copy)]
@@ -14,6 +14,8 @@ pub struct Subject {
     pub name: &'static str,
     /// Parses a whole output.
     pub parse: fn(&str, &Options) -> Message,
+    /// Parses a whole output and copies nothing that stands there as it is to be.
+    pub borrow: for<'t> fn(&'t str, &Options) -> BorrowedMessage<'t>,
     /// Feeds an output in pieces of about so many bytes.
     pub stream: fn(&str, usize, &Options, &mut Sink),
 }
@@ -24,6 +26,7 @@ macro_rules! subjects {
         pub const SUBJECTS: &[Subject] = &[$(Subject {
             name: stringify!($name),
             parse: |output, options| unjinja_app::$name::parse(output, options),
+            borrow: |output, options| unjinja_app::$name::parse_borrowed(output, options),
             stream: stream::<unjinja_app::$name::Parser>,
         }),*];
     };
