@@ -150,16 +150,14 @@ pub fn throughput(bars: &[Bars]) -> String {
         let top = 66.0 + row * number as f64;
         let _ = write!(out, "<text x=\"160\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", top + 17.0, bar.name);
         for (offset, figure, colour) in [(0.0, bar.batch, LINES[0].0), (13.0, bar.stream, LINES[2].0)] {
-            let end = x.at(figure);
-            let (top, width) = (top + offset, (end - 170.0).max(1.0));
+            let (top, width) = (top + offset, (x.at(figure) - 170.0).max(1.0));
             let _ = write!(
                 out,
                 "<rect x=\"170\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"12\" rx=\"2\" fill=\"{colour}\"/>"
             );
             let _ = write!(
                 out,
-                "<text class=\"small\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                end + 5.0,
+                "<text class=\"small\" x=\"740\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 top + 10.0,
                 rate(figure)
             );
@@ -211,6 +209,7 @@ fn rate(megabytes: f64) -> String {
     match megabytes {
         m if m < 10.0 => format!("{m:.1} MB/s"),
         m if m < 1e3 => format!("{m:.0} MB/s"),
-        m => format!("{:.1} GB/s", m / 1e3),
+        m if m < 1e4 => format!("{:.1} GB/s", m / 1e3),
+        m => format!("{:.0} GB/s", m / 1e3),
     }
 }
