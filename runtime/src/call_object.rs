@@ -7,7 +7,7 @@ use arguments::{Arguments, Piece};
 use reader::Reader;
 
 use crate::io::MAX_NAME;
-use crate::json::{Progress, Unescaper, is_plain, is_space, is_token, next_special};
+use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token, next_special};
 use crate::markers::ByteSet;
 use crate::short::Short;
 
@@ -252,14 +252,23 @@ impl CallObject {
         self.named
     }
 
-    /// Whether the next bytes are arguments to be passed on up to one of these: it stands in one of their strings.
-    pub(crate) fn in_plain_string(&self, shape: &CallShape<'_>) -> bool {
+    /// Whether the next bytes are JSON arguments that are passed on as they come.
+    pub(crate) fn passes_json(&self, shape: &CallShape<'_>) -> bool {
         self.named
             && self.at == At::InValue
             && self.role == Role::Arguments
             && !shape.python
             && self.arguments.pass_on()
-            && self.reader.in_plain_string()
+    }
+
+    /// What reads those.
+    pub(crate) fn scanner(&mut self) -> &mut Scanner {
+        self.reader.scanner()
+    }
+
+    /// Whether the object has ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.at == At::Done
     }
 
     /// Whether the object, or the arguments in it, broke a rule so far.

@@ -290,15 +290,11 @@ impl Io<'_> {
             self.take(marker, at, end);
             return Found::Marker(index);
         }
-        let safe = if self.last {
-            self.text.len()
-        } else {
-            let layout = search::trailing_layout(&self.text[start..at], markers);
-            start + self.whole(start, at - layout)
-        };
+        let layout = if self.last { 0 } else { search::trailing_layout(&self.text[start..at], markers) };
+        let safe = if self.last { self.text.len() } else { start + self.whole(start, at - layout) };
         self.emit(target, start, safe);
         self.memory.pos = safe;
-        if safe == self.text.len() {
+        if safe + layout == self.text.len() {
             self.go_straight(target, markers);
         }
         Found::Wait

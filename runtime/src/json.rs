@@ -17,7 +17,7 @@ pub use close::close;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_into, is_plain, next_special,
-    push_char,
+    next_special_or, push_char,
 };
 
 /// How far a translator came with the bytes that it was given.
@@ -166,6 +166,15 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// Whether a number or literal that ends at `at` is surely over.
+#[inline]
+fn ends_scalar(bytes: &[u8], at: usize) -> bool {
+    matches!(bytes.get(at), Some(b',' | b'}' | b']' | b' ' | b'\n'))
+}
+
+/// From so many bytes on it is worth while to look for what is whole.
+const WORTH: usize = 16;
+
 /// What a step did with its byte.
 enum Step {
     Taken,
@@ -199,32 +208,129 @@ impl Scanner {
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
                 taken += self.text(&bytes[taken..]);
-                match self.at {
-                    At::Done => return Progress::Done(taken),
-                    At::Colon if plain && bytes.get(taken) == Some(&b':') => {
-                        taken += 1 + usize::from(bytes.get(taken + 1) == Some(&b' '));
-                        self.at = At::Value;
-                    }
-                    _ => {}
+                if self.at == At::Done {
+                    return Progress::Done(taken);
                 }
                 continue;
+            }
+            if plain && !self.malformed && bytes.len() - taken >= WORTH {
+                let before = taken;
+                taken = self.ordinary(bytes, taken, from, stops);
+                if taken > before {
+                    continue;
+                }
             }
             if stops.has(byte) && taken >= from && !self.in_string() {
                 return Progress::Stop(taken);
             }
             match self.step(byte) {
-                Step::Taken => {
-                    taken += 1;
-                    if plain {
-                        taken += self.stretch(&bytes[taken..]);
-                    }
-                }
+                Step::Taken => taken += 1,
                 Step::Last => return Progress::Done(taken + 1),
                 Step::Ended => return Progress::Done(taken),
                 Step::Again => {}
             }
         }
         if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
+    }
+
+    /// Takes what is whole and ordinary from `at` on, several bytes at a time: keys, strings, numbers and literals with
+    /// what stands between them. Gives the offset of the first byte that needs a closer look; the value does not end
+    /// before it.
+    fn ordinary(&mut self, bytes: &[u8], mut at: usize, from: usize, stops: &ByteSet) -> usize {
+        let bracket = |byte: u8, at: usize| !stops.has(byte) || at < from;
+        let mut next = self.at;
+        loop {
+            let Some(&byte) = bytes.get(at) else { break };
+            match next {
+                At::Key | At::KeyOrClose if byte == b'"' => {
+                    let (end, closed) = text::string_end(bytes, at + 1);
+                    at = end;
+                    if !closed {
+                        self.in_key = true;
+                        next = At::Text;
+                        break;
+                    }
+                    next = At::Colon;
+                    if bytes.get(at) == Some(&b':') {
+                        at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
+                        next = At::Value;
+                    }
+                }
+                At::Value | At::ValueOrClose => match byte {
+                    b'"' => {
+                        let (end, closed) = text::string_end(bytes, at + 1);
+                        at = end;
+                        if !closed {
+                            self.in_key = false;
+                            next = At::Text;
+                            break;
+                        }
+                        next = At::After;
+                    }
+                    b'1'..=b'9' => {
+                        let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+                        let mut end = at + digits(at);
+                        if bytes.get(end) == Some(&b'.') {
+                            let fraction = digits(end + 1);
+                            if fraction == 0 {
+                                break;
+                            }
+                            end += 1 + fraction;
+                        }
+                        // Where it goes on, or may, it is looked at as a whole.
+                        if !ends_scalar(bytes, end) {
+                            break;
+                        }
+                        at = end;
+                        next = At::After;
+                    }
+                    b't' if bytes[at..].starts_with(b"true") && ends_scalar(bytes, at + 4) => {
+                        at += 4;
+                        next = At::After;
+                    }
+                    b'f' if bytes[at..].starts_with(b"false") && ends_scalar(bytes, at + 5) => {
+                        at += 5;
+                        next = At::After;
+                    }
+                    b'n' if bytes[at..].starts_with(b"null") && ends_scalar(bytes, at + 4) => {
+                        at += 4;
+                        next = At::After;
+                    }
+                    b'{' if self.nesting.len() < MAX_DEPTH && bracket(byte, at) => {
+                        self.nesting.push(OBJECT);
+                        at += 1;
+                        next = At::KeyOrClose;
+                    }
+                    b'[' if self.nesting.len() < MAX_DEPTH && bracket(byte, at) => {
+                        self.nesting.push(ARRAY);
+                        at += 1;
+                        next = At::ValueOrClose;
+                    }
+                    b' ' | b'\n' => at += 1,
+                    _ => break,
+                },
+                At::After => match byte {
+                    b',' => {
+                        next = if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Value };
+                        at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
+                    }
+                    b'}' | b']' if self.nesting.len() > 1 && bracket(byte, at) => {
+                        let kind = if byte == b'}' { OBJECT } else { ARRAY };
+                        if self.nesting.last() != Some(kind) {
+                            break;
+                        }
+                        self.nesting.pop();
+                        at += 1;
+                    }
+                    b' ' | b'\n' => at += 1,
+                    _ => break,
+                },
+                At::Key | At::KeyOrClose if matches!(byte, b' ' | b'\n') => at += 1,
+                _ => break,
+            }
+        }
+        self.at = next;
+        at
     }
 
     /// The input ends here: whether the value is complete. A number or literal at the end of the input is, if it
@@ -289,52 +395,26 @@ impl Scanner {
         }
         let mut taken = 0;
         loop {
-            taken = text::next_special(bytes, taken);
+            let (end, closed) = match self.high {
+                false => text::string_end(bytes, taken),
+                true => (taken, false),
+            };
+            taken = end;
+            if closed {
+                self.end_string();
+                return taken;
+            }
             match bytes.get(taken) {
                 None => return taken,
-                Some(b'"') => {
-                    self.end_string();
+                Some(b'\\') => {
+                    self.at = At::Escape;
                     return taken + 1;
                 }
-                Some(b'\\') => match bytes.get(taken + 1) {
-                    // The usual escapes, without leaving the string.
-                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') if !self.high => taken += 2,
-                    _ => {
-                        self.at = At::Escape;
-                        return taken + 1;
-                    }
-                },
                 Some(_) => {
                     self.offend();
                     taken += 1;
                 }
             }
-        }
-    }
-
-    /// Takes what needs no second look after the byte before: digits after a digit, the rest of a literal, the space
-    /// after a comma.
-    #[inline]
-    fn stretch(&mut self, bytes: &[u8]) -> usize {
-        match self.at {
-            At::Number(Number::Integer | Number::Fraction | Number::Exponent) => {
-                let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                if matches!(bytes.get(digits), Some(b',' | b'}' | b']')) && self.nesting.len() > 0 {
-                    self.at = At::After;
-                }
-                digits
-            }
-            At::Word(word, 1) if bytes.starts_with(&word.text()[1..]) => {
-                self.at = At::Word(word, word.text().len() as u8);
-                word.text().len() - 1
-            }
-            At::Key if bytes.starts_with(b" \"") => {
-                self.in_key = true;
-                self.at = At::Text;
-                2
-            }
-            At::Value if bytes.first() == Some(&b' ') => 1,
-            _ => 0,
         }
     }
 

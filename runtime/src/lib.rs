@@ -25,7 +25,7 @@ pub use event::{Channel, Event};
 pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
 pub use json::close as close_json;
 pub use machine::{Entry, Facts, Flow, Found, Machine, State};
-pub use markers::{Confirm, MAX_MARKERS, Marker, Markers, Search};
+pub use markers::{Confirm, MAX_MARKERS, Marker, Markers, Needle, Search};
 pub use message::*;
 pub use options::Options;
 pub use stream::{ChatParser, ChatStream, Chunk, Stream, parse, parse_borrowed};

@@ -67,10 +67,10 @@ pub enum Confirm<'p> {
 /// The markers that may come in a state, and how they are looked for.
 ///
 /// ```
-/// use unjinja_runtime::{Marker, Markers, Search};
+/// use unjinja_runtime::{Marker, Markers, Needle, Search};
 ///
 /// const CLOSERS: Markers<'static> = Markers::new(&[Marker::new("</call>"), Marker::new("<|end|>")]);
-/// assert_eq!(CLOSERS.search(), Search::One(b'<'));
+/// assert_eq!(CLOSERS.search(), Search::One(Needle { byte: b'<', offset: 0 }));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Markers<'p> {
@@ -78,6 +78,10 @@ pub struct Markers<'p> {
     search: Search,
     /// The first bytes of the cores.
     pub(crate) firsts: ByteSet,
+    /// The bytes that may follow those: all, where a core is one byte long.
+    pub(crate) seconds: ByteSet,
+    /// The longest core, in bytes.
+    pub(crate) longest: usize,
     /// The bytes of white space that stand before a core.
     pub(crate) layout: ByteSet,
     /// The longest such white space, in bytes.
@@ -89,36 +93,39 @@ pub struct Markers<'p> {
 pub enum Search {
     /// There are no markers.
     Nothing,
-    /// One byte, the first of all of them: `memchr`.
-    One(u8),
-    /// Two first bytes: `memchr2`.
-    Two(u8, u8),
-    /// Three first bytes: `memchr3`.
-    Three(u8, u8, u8),
-    /// All have this byte at this offset, and it is rarer than the first ones: `memchr`.
-    Rare {
-        /// The byte.
-        byte: u8,
-        /// Where it stands in every core.
-        offset: usize,
-    },
-    /// More than three first bytes: a table, one byte at a time.
+    /// One byte, which all of them have: `memchr`.
+    One(Needle),
+    /// Two bytes, of which each has one: `memchr2`.
+    Two(Needle, Needle),
+    /// Three bytes, of which each has one: `memchr3`.
+    Three(Needle, Needle, Needle),
+    /// They begin with more than three different bytes: a table, one byte at a time.
     Table,
+}
+
+/// A byte that markers are searched for by: the first, or a rarer one further in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needle {
+    /// The byte.
+    pub byte: u8,
+    /// Where it stands in the core of the markers that have it.
+    pub offset: usize,
+}
+
+impl fmt::Display for Needle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.byte.escape_ascii())?;
+        if self.offset > 0 { write!(f, " at offset {}", self.offset) } else { Ok(()) }
+    }
 }
 
 impl fmt::Display for Search {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show = |byte: &u8| format!("`{}`", byte.escape_ascii());
         match self {
             Search::Nothing => f.write_str("not searched for"),
-            Search::One(byte) => write!(f, "searched for by {} (memchr)", show(byte)),
-            Search::Two(a, b) => write!(f, "searched for by {} and {} (memchr2)", show(a), show(b)),
-            Search::Three(a, b, c) => {
-                write!(f, "searched for by {}, {} and {} (memchr3)", show(a), show(b), show(c))
-            }
-            Search::Rare { byte, offset } => {
-                write!(f, "searched for by {}, {offset} bytes into each (memchr)", show(byte))
-            }
+            Search::One(a) => write!(f, "searched for by {a} (memchr)"),
+            Search::Two(a, b) => write!(f, "searched for by {a} and {b} (memchr2)"),
+            Search::Three(a, b, c) => write!(f, "searched for by {a}, {b} and {c} (memchr3)"),
             Search::Table => f.write_str("searched for by their first bytes (a table)"),
         }
     }
@@ -131,6 +138,8 @@ impl<'p> Markers<'p> {
     /// These markers, and the fastest search for them. Of more than [`MAX_MARKERS`] the rest is never found.
     pub const fn new(list: &'p [Marker<'p>]) -> Self {
         let mut firsts = ByteSet::EMPTY;
+        let mut seconds = ByteSet::EMPTY;
+        let mut longest = 0;
         let mut layout = ByteSet::EMPTY;
         let mut layout_length = 0;
         let mut at = 0;
@@ -138,6 +147,10 @@ impl<'p> Markers<'p> {
             let core = list[at].core.as_bytes();
             if !core.is_empty() {
                 firsts = firsts.with(core[0]);
+                seconds = if core.len() > 1 { seconds.with(core[1]) } else { ByteSet::ALL };
+            }
+            if core.len() > longest {
+                longest = core.len();
             }
             let before = list[at].before.as_bytes();
             if before.len() > layout_length {
@@ -150,7 +163,7 @@ impl<'p> Markers<'p> {
             }
             at += 1;
         }
-        Self { list, search: choose(list), firsts, layout, layout_length }
+        Self { list, search: choose(list, &firsts), firsts, seconds, longest, layout, layout_length }
     }
 
     /// How they are looked for.
@@ -161,79 +174,126 @@ impl<'p> Markers<'p> {
     /// The first position in `text` at or after `from` where a marker may begin, as far as single bytes show.
     pub(crate) fn next(&self, text: &[u8], from: usize) -> Option<usize> {
         let rest = text.get(from..)?;
-        match self.search {
-            Search::Nothing => None,
-            Search::One(a) => memchr::memchr(a, rest).map(|at| from + at),
-            Search::Two(a, b) => memchr::memchr2(a, b, rest).map(|at| from + at),
-            Search::Three(a, b, c) => memchr::memchr3(a, b, c, rest).map(|at| from + at),
-            Search::Rare { byte, offset } => {
-                let found = rest.get(offset..).and_then(|rest| memchr::memchr(byte, rest));
-                // Where the text ends before the byte could stand, the first ones have to do.
-                let end = rest.len().saturating_sub(offset);
-                found
-                    .or_else(|| rest[end..].iter().position(|&b| self.firsts.has(b)).map(|at| end + at))
-                    .map(|at| from + at)
+        let (found, tail) = match self.search {
+            Search::Nothing => return None,
+            Search::One(a) => {
+                let hit = rest.get(a.offset..).and_then(|rest| memchr::memchr(a.byte, rest));
+                (hit, a.offset)
             }
-            Search::Table => rest.iter().position(|&byte| self.firsts.has(byte)).map(|at| from + at),
-        }
+            Search::Two(a, b) => {
+                let hit = memchr::memchr2_iter(a.byte, b.byte, rest).find_map(|at| start(rest, at, &[a, b]));
+                (hit, a.offset.max(b.offset))
+            }
+            Search::Three(a, b, c) => {
+                let hits = memchr::memchr3_iter(a.byte, b.byte, c.byte, rest);
+                let hit = { hits }.find_map(|at| start(rest, at, &[a, b, c]));
+                (hit, a.offset.max(b.offset).max(c.offset))
+            }
+            Search::Table => (rest.iter().position(|&byte| self.firsts.has(byte)), 0),
+        };
+        // Where the text ends before a byte further in could stand, the first ones have to do.
+        let end = rest.len().saturating_sub(tail);
+        let cut = || rest[end..].iter().position(|&byte| self.firsts.has(byte)).map(|at| end + at);
+        found.or_else(cut).map(|at| from + at)
     }
+
+    /// Whether a marker may begin where `bytes` have one of its first bytes at `at`, as far as the next one shows.
+    #[inline]
+    pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+        bytes.get(at + 1).is_none_or(|&next| self.seconds.has(next))
+    }
+}
+
+/// Where a marker begins that has one of the needles at `at`.
+#[inline]
+fn start(text: &[u8], at: usize, needles: &[Needle]) -> Option<usize> {
+    needles.iter().find(|needle| needle.byte == text[at]).and_then(|needle| at.checked_sub(needle.offset))
 }
 
 /// The fastest search for these markers.
-const fn choose(list: &[Marker<'_>]) -> Search {
-    let mut shortest = usize::MAX;
-    let mut at = 0;
-    while at < list.len() {
-        if list[at].core.len() < shortest {
-            shortest = list[at].core.len();
-        }
-        at += 1;
-    }
-    if list.is_empty() || shortest == 0 {
+const fn choose(list: &[Marker<'_>], firsts: &ByteSet) -> Search {
+    if list.is_empty() {
         return Search::Nothing;
     }
-    let (bytes, count) = at_offset(list, 0);
-    let mut common = 0;
-    at = 0;
-    while at < count && at < bytes.len() {
-        common += commonness(bytes[at]);
-        at += 1;
-    }
-    // A byte further in has to be clearly rarer: it makes the end of a piece harder to settle.
-    let mut offset = 1;
-    while offset < shortest {
-        let (others, other_count) = at_offset(list, offset);
-        if other_count == 1 && commonness(others[0]) * 4 < common {
-            return Search::Rare { byte: others[0], offset };
+    let mut rare = true;
+    loop {
+        let mut needles = [Needle { byte: 0, offset: 0 }; 3];
+        let mut count = 0;
+        let mut at = 0;
+        while at < list.len() && count <= needles.len() {
+            let core = list[at].core.as_bytes();
+            if core.is_empty() {
+                return Search::Nothing;
+            }
+            let needle = if rare { rarest(core, firsts) } else { Needle { byte: core[0], offset: 0 } };
+            let mut known = 0;
+            while known < count && needles[known].byte != needle.byte {
+                known += 1;
+            }
+            if known == count {
+                if count < needles.len() {
+                    needles[count] = needle;
+                }
+                count += 1;
+            } else if needles[known].offset != needle.offset {
+                // The same byte in two places: a hit would not say where its marker begins.
+                count = usize::MAX;
+            }
+            at += 1;
         }
-        offset += 1;
-    }
-    match count {
-        1 => Search::One(bytes[0]),
-        2 => Search::Two(bytes[0], bytes[1]),
-        3 => Search::Three(bytes[0], bytes[1], bytes[2]),
-        _ => Search::Table,
+        let [a, b, c] = needles;
+        if count <= needles.len() && (!rare || in_order(list, &needles, count)) {
+            return match count {
+                1 => Search::One(a),
+                2 => Search::Two(a, b),
+                _ => Search::Three(a, b, c),
+            };
+        }
+        if !rare {
+            return Search::Table;
+        }
+        rare = false;
     }
 }
 
-/// The different bytes that the cores have at `offset`: up to three of them, and how many there are.
-const fn at_offset(list: &[Marker<'_>], offset: usize) -> ([u8; 3], usize) {
-    let mut bytes = [0; 3];
-    let mut seen = ByteSet::EMPTY;
-    let mut count = 0;
+/// The byte to search for a marker by: its first, or a clearly rarer one further in before which no marker can begin.
+const fn rarest(core: &[u8], firsts: &ByteSet) -> Needle {
+    let mut best = Needle { byte: core[0], offset: 0 };
+    let mut offset = 1;
+    while offset < core.len() && offset < 16 && !firsts.has(core[offset]) {
+        if commonness(core[offset]) * 4 < commonness(best.byte) {
+            best = Needle { byte: core[offset], offset };
+        }
+        offset += 1;
+    }
+    best
+}
+
+/// Whether the needles of markers come in the order in which the markers begin: none stands in another marker before
+/// its own.
+const fn in_order(list: &[Marker<'_>], needles: &[Needle; 3], count: usize) -> bool {
     let mut at = 0;
     while at < list.len() {
-        let byte = list[at].core.as_bytes()[offset];
-        if !seen.has(byte) {
-            seen = seen.with(byte);
-            if count < bytes.len() {
-                bytes[count] = byte;
+        let core = list[at].core.as_bytes();
+        // The needle of this marker is the first of them that it has.
+        let mut offset = 0;
+        let mut found = false;
+        while offset < core.len() && !found {
+            let mut needle = 0;
+            while needle < count {
+                if needles[needle].byte == core[offset] {
+                    if needles[needle].offset != offset {
+                        return false;
+                    }
+                    found = true;
+                }
+                needle += 1;
             }
-            count += 1;
+            offset += 1;
         }
         at += 1;
     }
-    (bytes, count)
+    true
 }
 
 /// How often a byte stands in prose, code and data, roughly: per thousand bytes.
@@ -255,6 +315,8 @@ pub(crate) struct ByteSet([u64; 4]);
 
 impl ByteSet {
     pub(crate) const EMPTY: Self = Self([0; 4]);
+
+    pub(crate) const ALL: Self = Self([u64::MAX; 4]);
 
     /// What ends a stretch of a JSON string, or may not stand in one: quotes, backslashes and control characters.
     pub(crate) const JSON_TEXT: Self = Self([0xffff_ffff, 0, 0, 0]).with(b'"').with(b'\\');
@@ -301,15 +363,21 @@ mod tests {
 
     #[test]
     fn the_search_fits_the_markers() {
+        let at = |byte, offset| Needle { byte, offset };
+        let first = |byte| at(byte, 0);
         for (cores, expected) in [
             (&[][..], Search::Nothing),
-            (&["<tool>", "<|end|>"], Search::One(b'<')),
-            (&["<tool>", "[CALL]"], Search::Two(b'<', b'[')),
-            (&["<tool>", "[CALL]", ">>>"], Search::Three(b'<', b'[', b'>')),
+            (&["<tool>", "<|end|>"], Search::One(first(b'<'))),
+            (&["<tool>", "[CALL]"], Search::Two(first(b'<'), first(b'['))),
+            (&["<tool>", "[CALL]", ">>>"], Search::Three(first(b'<'), first(b'['), first(b'>'))),
             (&["<tool>", "[CALL]", ">>>", "{"], Search::Table),
-            (&["functools["], Search::Rare { byte: b'[', offset: 9 }),
-            (&["to=a", "is=b"], Search::Rare { byte: b'=', offset: 2 }),
-            (&["to=a", "i="], Search::Two(b't', b'i')),
+            (&["functools["], Search::One(at(b'[', 9))),
+            (&["<|end|>", "to=f."], Search::Two(first(b'<'), at(b'=', 2))),
+            // Between the `t` and its rarer byte another marker may begin.
+            (&["o=", "to="], Search::Two(at(b'=', 1), first(b't'))),
+            (&["a<b", "<c"], Search::Two(first(b'a'), first(b'<'))),
+            (&["ab=", "b="], Search::Two(first(b'a'), at(b'=', 1))),
+            (&["x=y", "xy="], Search::One(first(b'x'))),
         ] {
             assert_eq!(search(cores), expected, "{cores:?}");
         }
@@ -318,7 +386,14 @@ mod tests {
     #[test]
     fn every_search_finds_every_place() {
         let text = b"x<a>functools[<|b|>{[{ftx>>f[";
-        for cores in [&["<a>", "<|b|>"][..], &["<a", "["], &["<a", "[", ">"], &["<a", "[", ">", "{"], &["functools["]] {
+        for cores in [
+            &["ft", "to=", "s["],
+            &["<a>", "<|b|>"][..],
+            &["<a", "["],
+            &["<a", "[", ">"],
+            &["<a", "[", ">", "{"],
+            &["functools["],
+        ] {
             let list: Vec<Marker<'_>> = cores.iter().map(|core| Marker::new(core)).collect();
             let markers = Markers::new(&list);
             for end in 0..=text.len() {

@@ -8,8 +8,9 @@ mod number;
 
 use memchr::memchr2;
 
-use crate::json::{MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, push_char};
-use crate::markers::ByteSet;
+use crate::json::{
+    MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or, push_char,
+};
 
 const DICT: u8 = 0;
 const LIST: u8 = 1;
@@ -149,11 +150,6 @@ impl Translator {
     /// Whether the literal broke a rule so far.
     pub(crate) fn malformed(&self) -> bool {
         self.malformed
-    }
-
-    /// In a string: the bytes that are not written as they are.
-    pub(crate) fn plain_text(&self) -> Option<ByteSet> {
-        (self.at == At::Text && !self.surrogates.waits()).then(|| ByteSet::JSON_TEXT.with(self.string.quote))
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
@@ -362,6 +358,9 @@ impl Translator {
 
     /// Takes a stretch of a string, up to and with the quote or backslash that ends it.
     fn text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        if !self.string.triple && !self.string.raw && !self.surrogates.waits() {
+            return self.plain_text(bytes, out);
+        }
         let quote = self.string.quote;
         let plain = memchr2(quote, b'\\', bytes).unwrap_or(bytes.len());
         if plain > 0 || bytes[0] == quote {
@@ -381,6 +380,40 @@ impl Translator {
             Some(_) => self.end_string(out),
         }
         plain + 1
+    }
+
+    /// The same for a string of the usual kind: what JSON writes in the same way is taken in one piece.
+    fn plain_text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let quote = self.string.quote;
+        out.reserve(bytes.len() + bytes.len() / 16);
+        let (mut from, mut at) = (0, 0);
+        loop {
+            at = next_special_or(bytes, at, quote);
+            let byte = bytes.get(at).copied();
+            if byte == Some(b'\\') && matches!(bytes.get(at + 1), Some(b'n' | b't' | b'r' | b'b' | b'f' | b'\\' | b'"'))
+            {
+                at += 2;
+                continue;
+            }
+            out.extend_from_slice(&bytes[from..at]);
+            match byte {
+                None => return at,
+                Some(byte) if byte == quote => {
+                    self.end_string(out);
+                    return at + 1;
+                }
+                Some(b'\\') => {
+                    self.at = At::Escape;
+                    return at + 1;
+                }
+                Some(byte) => {
+                    self.malformed |= matches!(byte, b'\n' | b'\r');
+                    escape_byte_into(byte, out);
+                }
+            }
+            at += 1;
+            from = at;
+        }
     }
 
     fn end_string(&mut self, out: &mut Vec<u8>) {

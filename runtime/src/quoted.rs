@@ -150,11 +150,11 @@ impl Translator {
         self.unescaped = old.unescaped;
     }
 
-    /// Between quote tokens: the bytes that are not written as they are.
-    pub(crate) fn plain_text(&self, quote: &str) -> Option<ByteSet> {
+    /// Between quote tokens: the byte that may end the string.
+    pub(crate) fn text_ends(&self, quote: &str) -> Option<ByteSet> {
         let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
         let first = quote.as_bytes().first()?;
-        text.then(|| ByteSet::JSON_TEXT.with(*first))
+        text.then(|| ByteSet::EMPTY.with(*first))
     }
 
     /// Takes bytes at the start of `rest`, which is `byte` and more; gives their count. None: the state changed and

@@ -6,6 +6,15 @@ use crate::markers::{Confirm, MAX_MARKERS, Marker, Markers};
 /// How much white space may stand between a marker and what confirms it, in bytes.
 pub(crate) const CONFIRM_SPACE: usize = 64;
 
+/// After so many places where no marker stands...
+const MISSES: usize = 16;
+
+/// ...of which one comes in so many bytes, whole markers are searched for instead,
+const OFTEN: usize = 48;
+
+/// at first within so many bytes.
+const REACH: usize = 512;
+
 /// Where a marker may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Candidate {
@@ -73,6 +82,8 @@ impl Look {
     /// The first marker in `text` that was not yet passed. With `last` the text is over: what is only the beginning
     /// of a marker is none.
     pub(crate) fn find(&mut self, text: &[u8], markers: &Markers<'_>, last: bool) -> Candidate {
+        let start = self.from;
+        let (mut misses, mut patience) = (0, MISSES);
         loop {
             if self.probe.is_none() {
                 let Some(at) = markers.next(text, self.from) else {
@@ -83,10 +94,49 @@ impl Look {
                 self.work.add(at - self.from);
                 self.from = at;
             }
-            match self.compare(text, self.from, markers, last) {
-                Candidate::None => self.from += 1,
-                found => return found,
+            if self.probe.is_some() || markers.may_begin(text, self.from) {
+                match self.compare(text, self.from, markers, last) {
+                    Candidate::None => {}
+                    found => return found,
+                }
+            } else {
+                self.work.add(2);
             }
+            self.from += 1;
+            misses += 1;
+            if misses > patience && misses * OFTEN > self.from - start {
+                let before = self.from;
+                self.leap(text, markers);
+                misses = 0;
+                // Where that does not get far it is not worth its while.
+                patience = if self.from - before < REACH { patience * 2 } else { MISSES };
+            }
+        }
+    }
+
+    /// Where bytes of markers are all over the text: goes on to the first whole marker, or to where the end of the text
+    /// may cut one off.
+    fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
+        let mut reach = REACH;
+        loop {
+            let safe = text.len().saturating_sub(markers.longest);
+            if self.from >= safe {
+                return;
+            }
+            let end = safe.min(self.from + reach);
+            let mut found = end;
+            for marker in markers.list {
+                let within = &text[self.from..found + marker.core.len() - 1];
+                self.work.add(within.len());
+                if let Some(at) = memchr::memmem::find(within, marker.core.as_bytes()) {
+                    found = self.from + at;
+                }
+            }
+            self.from = found;
+            if found < end {
+                return;
+            }
+            reach *= 2;
         }
     }
 

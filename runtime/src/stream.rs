@@ -36,6 +36,15 @@ impl<'t> Chunk<'t> {
         }
     }
 
+    /// Its text, if it is whole characters.
+    #[inline]
+    pub(crate) fn to_text(self) -> Option<&'t str> {
+        match self {
+            Chunk::Text(text) => Some(text),
+            Chunk::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+        }
+    }
+
     fn as_text(self) -> Option<&'t str> {
         match self {
             Chunk::Text(text) => Some(text),
@@ -110,18 +119,40 @@ impl<M: Machine> Stream<M> {
     #[inline]
     pub fn push<'t>(&mut self, text: impl Into<Chunk<'t>>, mut sink: impl FnMut(Event<'_>)) {
         let chunk = text.into();
-        match self.run.memory.straight.pass(chunk) {
-            Some(event) => {
-                self.run.memory.look.work.add(chunk.as_bytes().len());
-                sink(event);
-            }
-            None => self.push_chunk(chunk, &mut sink),
+        let memory = &mut self.run.memory;
+        let waiting = !self.carry.is_empty();
+        let Some((text, end)) = memory.straight.pass(chunk, waiting) else {
+            return self.push_chunk(chunk, &mut sink);
+        };
+        memory.look.work.add(text.len());
+        if waiting || end < text.len() {
+            return self.pass_and_wait(text, end, &mut sink);
         }
+        sink(memory.straight.event(text));
+    }
+
+    /// Passes on the white space that waited and the text up to `end`; what follows waits.
+    #[inline]
+    fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
+        let memory = &mut self.run.memory;
+        match self.carry.as_slice() {
+            [] => {}
+            b" " => sink(memory.straight.event(" ")),
+            b"\n" => sink(memory.straight.event("\n")),
+            space => sink(memory.straight.event(std::str::from_utf8(space).unwrap_or_default())),
+        }
+        sink(memory.straight.event(&text[..end]));
+        self.carry.clear();
+        self.carry.extend_from_slice(text[end..].as_bytes());
+        memory.passed(text.len() - end);
     }
 
     fn push_chunk(&mut self, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
         if self.finished {
             self.reset();
+        }
+        if self.run.memory.read_straight(chunk, &mut self.carry, sink) {
+            return;
         }
         let text = chunk.as_bytes();
         if self.carry.is_empty() {

@@ -136,7 +136,7 @@ static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("<｜tool▁call▁begin｜>")],
 );
 
-/// What may follow in this state: `function<｜tool▁sep｜>`; searched for by `<`, 8 bytes into each (memchr).
+/// What may follow in this state: `function<｜tool▁sep｜>`; searched for by `<` at offset 8 (memchr).
 static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("function<｜tool▁sep｜>")],
 );

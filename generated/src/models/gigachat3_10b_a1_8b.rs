@@ -90,7 +90,7 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `function call<|role_sep|>`; searched for by `<`, 13 bytes into each (memchr).
+/// What may follow in this state: `function call<|role_sep|>`; searched for by `<` at offset 13 (memchr).
 static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("function call<|role_sep|>").layout("", "\n")],
 );

@@ -45,6 +45,11 @@ impl Reader {
         &self.out
     }
 
+    /// What reads JSON.
+    pub(super) fn scanner(&mut self) -> &mut Scanner {
+        &mut self.json
+    }
+
     pub(super) fn malformed(&self) -> bool {
         self.json.malformed() || self.literal.malformed()
     }

@@ -5,7 +5,7 @@ use crate::call_object::{CallShape, Part};
 use crate::event::Event;
 use crate::json::Progress;
 use crate::machine::Found;
-use crate::markers::{ByteSet, Markers};
+use crate::markers::Markers;
 use crate::search::Candidate;
 
 /// What to do about a byte with which one of the stops may begin.
@@ -51,12 +51,11 @@ impl Io<'_> {
         let memory = &mut *self.memory;
         memory.look.restart(memory.pos);
         let malformed = memory.readers.json.malformed();
-        let in_string = memory.readers.json.in_plain_string();
         self.note_malformed(malformed);
         if found == Found::Done {
             self.memory.reading = Reading::Nothing;
-        } else if in_string && self.memory.pos == self.text.len() {
-            self.go_straight_in_string(ByteSet::JSON_TEXT);
+        } else {
+            self.go_straight_in_json(stops);
         }
         found
     }
@@ -98,9 +97,9 @@ impl Io<'_> {
                 Some(quote) => readers.quoted.finish(quote, &mut memory.out),
             };
         }
-        let (malformed, straight) = match quote {
-            None => (readers.python.malformed(), readers.python.plain_text()),
-            Some(quote) => (readers.quoted.malformed(), readers.quoted.plain_text(quote)),
+        let (malformed, ends) = match quote {
+            None => (readers.python.malformed(), None),
+            Some(quote) => (readers.quoted.malformed(), readers.quoted.text_ends(quote)),
         };
         memory.look.work.add(taken);
         memory.pos += taken;
@@ -111,11 +110,7 @@ impl Io<'_> {
             self.memory.reading = Reading::Nothing;
             return Found::Done;
         }
-        if let Some(special) = straight
-            && self.memory.pos == self.text.len()
-        {
-            self.go_straight_in_string(special);
-        }
+        self.go_straight_in_literal(written, ends);
         Found::Wait
     }
 
@@ -153,7 +148,12 @@ impl Io<'_> {
                 Part::Done => break Found::Done,
                 Part::Name => self.announce_object(),
                 Part::Id => self.object_id(),
-                Part::Arguments(count) => self.emit_arguments(taken - count, taken, Written::Whole),
+                Part::Arguments(count) => {
+                    self.emit_arguments(taken - count, taken, Written::Whole);
+                    if taken == end && !self.memory.readers.object.is_done() {
+                        break Found::Wait;
+                    }
+                }
                 Part::Written => self.emit_object_arguments(),
                 Part::Stop => match self.stop(stops) {
                     Stop::None => from = taken + 1,
@@ -171,12 +171,12 @@ impl Io<'_> {
         }
         let object = &self.memory.readers.object;
         if object.named() {
-            let (malformed, in_string) = (object.malformed(), object.in_plain_string(shape));
+            let (malformed, passes) = (object.malformed(), object.passes_json(shape));
             self.note_malformed(malformed);
             if found == Found::Wait && self.last {
                 self.finish_object(shape);
-            } else if found == Found::Wait && in_string && self.memory.pos == self.text.len() {
-                self.go_straight_in_string(ByteSet::JSON_TEXT);
+            } else if found == Found::Wait && passes {
+                self.go_straight_in_json(stops);
             }
         }
         if found == Found::Done {

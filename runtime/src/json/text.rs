@@ -15,6 +15,12 @@ const BLOCK: usize = 128;
 /// The first position at or after `from` where a quote, a backslash or a control character stands; else the end.
 #[inline]
 pub(crate) fn next_special(bytes: &[u8], from: usize) -> usize {
+    next_special_or(bytes, from, b'"')
+}
+
+/// The same, and also up to `other`.
+#[inline]
+pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     let mut at = from;
@@ -27,31 +33,51 @@ pub(crate) fn next_special(bytes: &[u8], from: usize) -> usize {
         let control = below(word, 0x20);
         let quote = below(word ^ (ONES * b'"' as u64), 1);
         let backslash = below(word ^ (ONES * b'\\' as u64), 1);
-        let special = (control | quote | backslash) & HIGH;
+        let another = below(word ^ (ONES * u64::from(other)), 1);
+        let special = (control | quote | backslash | another) & HIGH;
         if special != 0 {
             return at + special.trailing_zeros() as usize / 8;
         }
         at += 8;
         if at >= near {
-            at += plain_blocks(&bytes[at..]);
+            at += plain_blocks(&bytes[at..], other);
             near = usize::MAX;
         }
     }
-    while at < bytes.len() && !SPECIAL[usize::from(bytes[at])] {
+    while at < bytes.len() && !SPECIAL[usize::from(bytes[at])] && bytes[at] != other {
         at += 1;
     }
     at
 }
 
+/// Where a JSON string goes on from `from`: the offset after its closing quote, or that of the first byte that needs a
+/// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
+#[inline]
+pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
+    let mut at = from;
+    loop {
+        at = next_special(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return (at + 1, true),
+            Some(b'\\') => match bytes.get(at + 1) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+                _ => return (at, false),
+            },
+            _ => return (at, false),
+        }
+    }
+}
+
 /// How many bytes at the start are whole blocks with nothing special in them.
-fn plain_blocks(bytes: &[u8]) -> usize {
+#[inline]
+fn plain_blocks(bytes: &[u8], other: u8) -> usize {
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     // No early exit inside a block: that is what compilers make vectors of.
     let special = |block: &[u8; BLOCK]| {
-        block
-            .iter()
-            .fold(0, |found, &byte| found | u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\'))
-            != 0
+        let is = |byte: u8| {
+            u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == other)
+        };
+        block.iter().fold(0, |found, &byte| found | is(byte)) != 0
     };
     BLOCK * blocks.iter().position(special).unwrap_or(blocks.len())
 }
@@ -81,13 +107,15 @@ pub(crate) fn escape_into(text: &str, out: &mut Vec<u8>) {
 }
 
 /// The same for bytes; what is no UTF-8 stays none.
-pub(crate) fn escape_bytes_into(mut bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len() + bytes.len() / 16);
+    let mut from = 0;
     loop {
-        let plain = plain_len(bytes);
-        out.extend_from_slice(&bytes[..plain]);
-        let Some(&byte) = bytes.get(plain) else { return };
+        let at = next_special(bytes, from);
+        out.extend_from_slice(&bytes[from..at]);
+        let Some(&byte) = bytes.get(at) else { return };
         escape_byte_into(byte, out);
-        bytes = &bytes[plain + 1..];
+        from = at + 1;
     }
 }
 
