@@ -2,6 +2,7 @@
 //! `benches/count_instructions` runs this, compares with `instructions.tsv` and fails where one of them grew.
 
 #![allow(missing_docs, reason = "the macros of gungraun write public items")]
+#![allow(clippy::expect_used, reason = "a benchmark that cannot be made ready ends")]
 
 #[path = "subjects/mod.rs"]
 mod subjects;

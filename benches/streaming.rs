@@ -8,6 +8,8 @@
 //! cargo bench --bench streaming -- "stream::<4>.*qwen3/.*65536"
 //! ```
 
+#![allow(clippy::expect_used, reason = "a benchmark that cannot be made ready ends")]
+
 #[path = "subjects/mod.rs"]
 mod subjects;
 #[path = "workloads/mod.rs"]

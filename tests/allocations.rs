@@ -117,7 +117,7 @@ fn pushes(parser: &dyn ChatParser, workload: &Workload, options: &Options, size:
     let (mut fed, mut told, mut held, mut found) = (0, 0, 0, Pushes::default());
     for piece in output.chunks(size) {
         let used = measure(|| {
-            stream.push(Chunk::Bytes(piece), &mut |event| match event {
+            stream.push_bytes(piece, &mut |event| match event {
                 Event::Reasoning(text) | Event::Content(text) | Event::ToolCallArguments { json: text, .. } => {
                     told += text.len()
                 }

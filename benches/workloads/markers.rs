@@ -29,17 +29,14 @@ fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Ve
         Expr::Literal(literal) => vec![literal],
         Expr::Act(_) => next.to_vec(),
         Expr::Hole(hole) => {
-            let (noted, ends): (&mut Vec<String>, &dyn Fn(&Literal) -> bool) = match hole {
-                Hole::Text { channel: Channel::Content, until } => {
-                    (&mut markers.content, &|literal| until.contains(&literal.role))
-                }
-                Hole::Text { channel: Channel::Reasoning, until } => {
-                    (&mut markers.reasoning, &|literal| until.contains(&literal.role))
-                }
-                Hole::Value => (&mut markers.value, &|_| true),
+            let (noted, roles) = match hole {
+                Hole::Text { channel: Channel::Content, until } => (&mut markers.content, Some(until)),
+                Hole::Text { channel: Channel::Reasoning, until } => (&mut markers.reasoning, Some(until)),
+                Hole::Value => (&mut markers.value, None),
                 _ => return Vec::new(),
             };
-            for literal in next.iter().filter(|literal| ends(literal)) {
+            let ends = |literal: &&&Literal| roles.is_none_or(|until| until.contains(&literal.role));
+            for literal in next.iter().filter(ends) {
                 if !noted.contains(&literal.core) {
                     noted.push(literal.core.clone());
                 }

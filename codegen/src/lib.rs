@@ -64,7 +64,7 @@ impl Lowered {
         if automaton.states.len() > usize::from(u16::MAX) {
             return Err(LowerError::of(spec, vec!["the format needs too many states".to_owned()]));
         }
-        let mut problems = Vec::new();
+        let mut problems = too_many(&automaton);
         let entries = spec.generation_prompt.iter().map(|prompt| match (prompt.starts_in, automaton.reasoning) {
             (Channel::Content, _)
                 if spec.reasoning.start.trim().is_empty() && spec.reasoning.mode != ReasoningMode::None =>
@@ -108,6 +108,26 @@ impl Lowered {
     pub(crate) fn entries(&self) -> impl Iterator<Item = usize> + '_ {
         self.entries.iter().copied()
     }
+}
+
+/// States in which more markers may come, or confirm one, than a search can tell apart.
+fn too_many(automaton: &Automaton) -> Vec<String> {
+    let most = |state: &automaton::State| {
+        let confirming = state.arms.iter().map(|arm| match &arm.confirm {
+            automaton::Confirm::Next(cores) => cores.len(),
+            _ => 0,
+        });
+        confirming.max().unwrap_or(0).max(state.arms.len())
+    };
+    let over = automaton.states.iter().filter(|state| most(state) > unjinja_runtime::MAX_MARKERS);
+    over.map(|state| {
+        format!(
+            "more than {} markers may come in one place, where {:?} does",
+            unjinja_runtime::MAX_MARKERS,
+            state.arms[0].core
+        )
+    })
+    .collect()
 }
 
 /// Why a spec makes no parser.

@@ -12,6 +12,9 @@ const MISSES: usize = 16;
 /// ...of which one comes in so many bytes, whole markers are searched for instead,
 const OFTEN: usize = 48;
 
+/// if there are no more than so many of them,
+const LEAPS: usize = 2;
+
 /// at first within so many bytes.
 const REACH: usize = 512;
 
@@ -86,12 +89,12 @@ impl Look {
         let (mut misses, mut patience) = (0, MISSES);
         loop {
             if self.probe.is_none() {
-                let Some(at) = markers.next(text, self.from) else {
-                    self.work.add(text.len().saturating_sub(self.from));
+                let next = markers.next(text, self.from);
+                self.work.add(next.unwrap_or(text.len()).saturating_sub(self.from));
+                let Some(at) = next else {
                     self.from = self.from.max(text.len());
                     return Candidate::None;
                 };
-                self.work.add(at - self.from);
                 self.from = at;
             }
             if self.probe.is_some() || markers.may_begin(text, self.from) {
@@ -117,6 +120,14 @@ impl Look {
     /// Where bytes of markers are all over the text: goes on to the first whole marker, or to where the end of the text
     /// may cut one off.
     fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
+        if markers.list.len() > LEAPS {
+            let rest = text.get(self.from..).unwrap_or_default();
+            let begins = |pair: &[u8]| markers.firsts.has(pair[0]) && markers.seconds.has(pair[1]);
+            let next = rest.windows(2).position(begins).unwrap_or(rest.len().saturating_sub(1));
+            self.work.add(next);
+            self.from += next;
+            return;
+        }
         let mut reach = REACH;
         loop {
             let safe = text.len().saturating_sub(markers.longest);

@@ -194,10 +194,17 @@ impl<M: Machine> Stream<M> {
         rest
     }
 
-    /// How many bytes were looked at so far, each as often as it was: what is read twice counts twice.
+    /// How many bytes were looked at so far, each as often as it was: what is read twice counts twice. What the prompt
+    /// wrote of the turn is read as well.
     #[cfg(feature = "testing")]
     pub fn bytes_looked_at(&self) -> u64 {
         self.run.memory.look.work.bytes()
+    }
+
+    /// How many bytes the prompt wrote of the turn that are read before the model's output.
+    #[cfg(feature = "testing")]
+    pub fn bytes_from_prompt(&self) -> usize {
+        Run::begin(&self.machine, &self.options).1.iter().map(|text| text.len()).sum()
     }
 }
 
@@ -341,6 +348,14 @@ pub trait ChatStream {
 
     /// Makes the parser new and hands back what was not settled.
     fn reset(&mut self) -> Vec<u8>;
+
+    /// How many bytes were looked at so far; see [`Stream::bytes_looked_at`].
+    #[cfg(feature = "testing")]
+    fn bytes_looked_at(&self) -> u64;
+
+    /// How many bytes the prompt wrote of the turn; see [`Stream::bytes_from_prompt`].
+    #[cfg(feature = "testing")]
+    fn bytes_from_prompt(&self) -> usize;
 }
 
 impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
@@ -376,5 +391,15 @@ impl<M: Machine> ChatStream for Stream<M> {
 
     fn reset(&mut self) -> Vec<u8> {
         Stream::reset(self)
+    }
+
+    #[cfg(feature = "testing")]
+    fn bytes_looked_at(&self) -> u64 {
+        Stream::bytes_looked_at(self)
+    }
+
+    #[cfg(feature = "testing")]
+    fn bytes_from_prompt(&self) -> usize {
+        Stream::bytes_from_prompt(self)
     }
 }

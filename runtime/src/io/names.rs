@@ -17,24 +17,22 @@ pub(super) struct SoFar {
 }
 
 impl SoFar {
-    /// Looks at the rest of `bytes`, which may become a name with white space around it. The offset of the byte that
-    /// shows that it can't.
-    fn go_on(&mut self, bytes: &[u8]) -> Option<usize> {
-        for (at, &byte) in bytes.iter().enumerate().take(MAX_NAME).skip(self.read) {
-            if byte.is_ascii_whitespace() {
-                if self.begin.is_some() {
-                    self.end.get_or_insert(at);
-                }
-            } else if byte.is_ascii_control() || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}') {
-                return Some(at);
-            } else if let Some(end) = self.end {
-                return Some(end);
-            } else {
-                self.begin.get_or_insert(at);
+    /// Takes the next byte. Where the text stops fitting, if this shows that it is no name.
+    fn take(&mut self, byte: u8) -> Option<usize> {
+        let at = self.read;
+        if byte.is_ascii_whitespace() {
+            if self.begin.is_some() {
+                self.end.get_or_insert(at);
             }
+        } else if byte.is_ascii_control() || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}') {
+            return Some(at);
+        } else if self.end.is_some() {
+            return self.end;
+        } else {
+            self.begin.get_or_insert(at);
         }
-        self.read = self.read.max(bytes.len());
-        (bytes.len() > MAX_NAME).then_some(MAX_NAME)
+        self.read += 1;
+        (self.read > MAX_NAME).then_some(MAX_NAME)
     }
 }
 
@@ -45,24 +43,33 @@ impl Io<'_> {
             return Found::Wait;
         }
         let start = self.memory.pos;
-        self.memory.look.from = self.memory.look.from.max(start);
-        let (at, found) = match self.memory.look.find(self.text, markers, self.last) {
-            Candidate::Full { index, at } => (at, Some(index)),
-            Candidate::Partial { at } => (at, None),
-            Candidate::None => (self.text.len(), None),
-        };
-        let bytes = &self.text[start..at];
-        self.memory.look.work.add(bytes.len().saturating_sub(self.memory.name_so_far.read));
-        let name = bytes.trim_ascii();
-        let invalid = match std::str::from_utf8(&name[..search::whole_characters(name)]) {
-            Err(error) if self.valid.is_none() => Some(error.valid_up_to()),
-            _ => None,
-        };
-        let odd = self.memory.name_so_far.go_on(bytes);
-        if let Some(odd) = odd.into_iter().chain(invalid).min() {
-            return self.no_name(start + odd);
+        while let Some(&byte) = self.text.get(start + self.memory.name_so_far.read) {
+            let memory = &mut *self.memory;
+            let at = start + memory.name_so_far.read;
+            memory.look.work.add(1);
+            if markers.firsts.has(byte) && markers.may_begin(self.text, at) {
+                match memory.look.compare(self.text, at, markers, self.last) {
+                    Candidate::Full { index, .. } => return self.named(start, at, markers, index),
+                    Candidate::Partial { .. } => return Found::Wait,
+                    Candidate::None => {}
+                }
+            }
+            if let Some(misfit) = memory.name_so_far.take(byte) {
+                return self.no_name(start + misfit);
+            }
         }
-        let Some(index) = found else { return Found::Wait };
+        match self.odd_bytes(start, self.text.len()) {
+            Some(misfit) => self.no_name(misfit),
+            None => Found::Wait,
+        }
+    }
+
+    /// A marker stands at `at`, behind what may be a name.
+    fn named(&mut self, start: usize, at: usize, markers: &Markers<'_>, index: usize) -> Found {
+        if let Some(misfit) = self.odd_bytes(start, at) {
+            return self.no_name(misfit);
+        }
+        let name = self.text[start..at].trim_ascii();
         if name.is_empty() || std::str::from_utf8(name).is_err() {
             return self.no_name(at);
         }
@@ -70,6 +77,16 @@ impl Io<'_> {
         self.memory.name_so_far = SoFar::default();
         self.take(&markers.list[index], at, at);
         Found::Marker(index)
+    }
+
+    /// Where bytes stand that are no UTF-8.
+    fn odd_bytes(&self, start: usize, end: usize) -> Option<usize> {
+        let bytes = &self.text[start..end];
+        let odd = |bytes: &[u8]| std::str::from_utf8(&bytes[..search::whole_characters(bytes)]).err();
+        match self.valid {
+            Some(_) => None,
+            None => odd(bytes).map(|error| start + error.valid_up_to()),
+        }
     }
 
     /// It is none, as the text at `at` shows.

@@ -103,7 +103,7 @@ static SPECIAL: [bool; 256] = {
 /// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
 /// characters are escaped as `serde_json` does; all else is written as it is.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
-    out.reserve(text.len() + text.len() / 8);
+    out.reserve(room(text.len()));
     let bytes = text.as_bytes();
     let mut from = 0;
     loop {
@@ -115,9 +115,15 @@ pub(crate) fn escape_into(text: &str, out: &mut String) {
     }
 }
 
-/// The same for bytes; what is no UTF-8 stays none.
+/// Room for a text of this length and what its escapes add to it. A buffer that is used over and over is to grow once,
+/// not with every piece that is a little longer than those before.
+pub(crate) fn room(len: usize) -> usize {
+    (len + len / 8).max(1024)
+}
+
+/// Writes bytes as the contents of a JSON string; what is no UTF-8 stays none.
 pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
-    out.reserve(bytes.len() + bytes.len() / 8);
+    out.reserve(room(bytes.len()));
     let mut from = 0;
     loop {
         let at = next_special(bytes, from);

@@ -1,0 +1,120 @@
+//! How often a byte is looked at, however the text is cut: a bounded number of times, of every model and on texts
+//! made to hurt. What is read twice counts twice.
+
+mod support;
+#[path = "../benches/workloads/markers.rs"]
+mod workloads;
+
+use std::collections::BTreeSet;
+
+use support::{Failure, corpus, corpus_cases, models, own_cases, own_models};
+use unjinja::{ChatParser, Options};
+use workloads::Markers;
+
+/// On what models write.
+const ORDINARY: f64 = 2.0;
+
+/// On what is made to hurt.
+const ADVERSARIAL: f64 = 4.0;
+
+/// How the text is cut: byte by byte, in small pieces, whole.
+const PIECES: [usize; 4] = [1, 4, 16, usize::MAX];
+
+/// Bytes looked at per byte fed, those of the prompt among them: the worst over all cuts, and the cut.
+fn work(parser: &dyn ChatParser, text: &[u8], options: &Options) -> (f64, usize) {
+    let of = |size: usize| {
+        let mut stream = parser.stream(options);
+        text.chunks(size.min(text.len().max(1))).for_each(|piece| stream.push_bytes(piece, &mut |_| {}));
+        stream.finish(&mut |_| {});
+        let fed = stream.bytes_from_prompt() + text.len();
+        (stream.bytes_looked_at() as f64 / fed.max(1) as f64, size)
+    };
+    PIECES.map(of).into_iter().fold((0.0, 0), |worst, next| if next.0 > worst.0 { next } else { worst })
+}
+
+/// The worst of many, and where it was.
+#[derive(Default)]
+struct Worst {
+    ratio: f64,
+    whose: String,
+    over: Vec<String>,
+}
+
+impl Worst {
+    fn note(&mut self, limit: f64, (ratio, size): (f64, usize), whose: impl Fn() -> String) {
+        let line = || format!("{ratio:.2} in pieces of {size}: {}", whose());
+        if ratio > self.ratio {
+            self.ratio = ratio;
+            self.whose = line();
+        }
+        if ratio > limit {
+            self.over.push(line());
+        }
+    }
+
+    fn check(self, what: &str, limit: f64) {
+        println!("{what}: at most {}", self.whose);
+        assert!(self.ratio >= 1.0, "{what}: every byte is looked at, and counted");
+        assert!(self.over.is_empty(), "{what}: {} over {limit}:\n{}", self.over.len(), self.over.join("\n"));
+    }
+}
+
+#[test]
+fn ordinary_text_is_looked_at_twice_at_most() -> Result<(), Failure> {
+    let mut worst = Worst::default();
+    for case in own_cases()? {
+        let parsers = unjinja_app::all();
+        let parser = parsers.iter().find(|p| p.facts().files.contains(&case.template.as_str()));
+        let parser = *parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
+        // Bytes that are no UTF-8 are no ordinary text.
+        if std::str::from_utf8(&case.output).is_ok() {
+            worst.note(ORDINARY, work(parser, &case.output, &case.options), || case.id.clone());
+        }
+    }
+    worst.check("our own cases", ORDINARY);
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let mut worst = Worst::default();
+    for case in corpus_cases(&corpus)? {
+        let Some(parser) = unjinja_generated::by_file(&case.template) else { continue };
+        worst.note(ORDINARY, work(parser, &case.output, &case.options), || case.id.clone());
+    }
+    worst.check("the corpus", ORDINARY);
+    Ok(())
+}
+
+#[test]
+fn no_text_is_looked_at_more_than_four_times() -> Result<(), Failure> {
+    let mut worst = Worst::default();
+    for model in own_models()?.into_iter().chain(models()?) {
+        let compiled = unjinja_generated::by_name(&model.spec.template.name);
+        let parsers = unjinja_app::all();
+        let own = || parsers.iter().copied().find(|p| p.facts().name == model.spec.template.name);
+        let parser = own().or(compiled).ok_or_else(|| format!("{} is not compiled in", model.spec.template.name))?;
+        for unit in units(&Markers::of(model.lowered.plan())) {
+            let text = unit.repeat(LENGTH / unit.len());
+            let whose = || format!("{}: {unit:?}", model.spec.template.name);
+            worst.note(ADVERSARIAL, work(parser, text.as_bytes(), &Options::new()), whose);
+        }
+    }
+    worst.check("texts made to hurt", ADVERSARIAL);
+    Ok(())
+}
+
+/// The length of a text made to hurt, in bytes.
+const LENGTH: usize = 16 * 1024;
+
+/// What is repeated to hurt a parser: what its markers begin with, over and over.
+fn units(markers: &Markers) -> BTreeSet<String> {
+    let common =
+        ["<", "[", "{", "{\"", "\"\\", "`", ">", "\n", " ", "\n<", " {", "<|", "</", "{\"name\": \"", "\u{1f980}<"];
+    let mut units: BTreeSet<String> = common.map(str::to_owned).into();
+    for marker in markers.content.iter().chain(&markers.reasoning).chain(&markers.value) {
+        let last = marker.char_indices().next_back().map_or(0, |(at, _)| at);
+        units.insert(marker[..last].to_owned());
+        units.insert(marker.clone());
+        units.insert(format!("{marker} "));
+        units.insert(format!("{marker}{}", &marker[..last]));
+    }
+    units.remove("");
+    units
+}
