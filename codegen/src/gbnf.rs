@@ -139,7 +139,14 @@ pub(crate) fn imports(lowered: &Lowered, used: &[bool], runtime: &TokenStream) -
     let has_arguments = lowered.automaton.states.iter().enumerate().any(|(index, state)| {
         used[index] && state.arms.iter().any(|arm| arm.step.actions.iter().any(|a| matches!(a, Action::Argument(_))))
     });
-    let mut imports = vec!["Act", "Grammar", "GrammarError", "GrammarOptions", "Node", "Plan", "Reads", "Step", "Trigger"];
+    let states = lowered.automaton.states.iter().enumerate().filter(|(index, _)| used[*index]);
+    let mut actions = states.flat_map(|(_, state)| {
+        let steps = state.arms.iter().map(|arm| &arm.step).chain(&state.otherwise);
+        steps.flat_map(|step| &step.actions).chain(state.end.iter().flatten())
+    });
+    let has_acts = actions.any(|action| act(action).is_some());
+    let mut imports = vec!["Grammar", "GrammarError", "GrammarOptions", "Node", "Plan", "Reads", "Step", "Trigger"];
+    imports.extend(has_acts.then_some("Act"));
     imports.extend(has_arguments.then_some("Argument"));
     imports.sort_unstable();
     let imports = imports.iter().map(|name| format_ident!("{name}"));

@@ -481,7 +481,7 @@ impl<'a> Turn<'a> {
             match way {
                 TextWay::Char(chars, next) => {
                     let next = self.graph.node(self.text_key(key, *next));
-                    ways.push(vec![Piece::Expr(class(chars).into()), Piece::Node(next)]);
+                    ways.push(vec![Piece::Expr(class(chars)), Piece::Node(next)]);
                 }
                 TextWay::Stop(char, stop) => {
                     let char = Piece::Expr(text(char.to_string()));
@@ -589,7 +589,12 @@ impl<'a> Turn<'a> {
     }
 }
 
-fn class(chars: &Chars) -> Class {
+/// A set of characters as an expression.
+pub(super) fn class(chars: &Chars) -> Expr {
     let class = Class::of(chars.chars.iter().copied());
-    if chars.negated { class.negate() } else { class }
+    match chars.chars.as_slice() {
+        [only] if !chars.negated => text(only.to_string()),
+        _ if chars.negated => class.negate().into(),
+        _ => class.into(),
+    }
 }

@@ -299,11 +299,7 @@ fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
     let rules: Vec<RuleId> = until.points.iter().map(|_| builder.reserve(name)).collect();
     for (point, rule) in until.points.iter().zip(&rules) {
         let ways = point.ways.iter().map(|way| match way {
-            Way::Char(chars, next) => {
-                let class = Class::of(chars.chars.iter().copied());
-                let class = if chars.negated { class.negate() } else { class };
-                sequence([class.into(), rules[*next].into()])
-            }
+            Way::Char(chars, next) => sequence([super::turn::class(chars), rules[*next].into()]),
             Way::Stop(char, _) => text(char.to_string()),
             Way::Peek(_) => Expr::EMPTY,
         });
