@@ -66,7 +66,8 @@ fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
     for model in all_models()?.iter().filter(|model| has_calls(model)) {
         let name = &model.spec.template.name;
         for (number, (what, offered, request)) in requests(&tools).into_iter().enumerate() {
-            let grammar = model.lowered.grammar(&model.spec, offered, &request)?;
+            let grammar = model.lowered.grammar(&model.spec, offered, &request);
+            let grammar = grammar.map_err(|error| format!("{name}, {what}: {error}"))?;
             let rules = load(&grammar).map_err(|error| format!("{name}, {what}: {error}"))?;
             let bare = offered.is_none() && names_must_be_offered(model);
             if bare {
@@ -83,6 +84,9 @@ fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
                 read += 1;
                 let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
                 let parallel = what != "one tool, once";
+                if !grammar.lazy && !what.contains("required") && !what.contains("once") && message.tool_calls.is_empty() {
+                    continue;
+                }
                 let problem = match wrong_calls(&message, offered) {
                     None if !parallel && message.tool_calls.len() > 1 => Some("several calls".to_owned()),
                     problem => problem,

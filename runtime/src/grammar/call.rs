@@ -73,6 +73,12 @@ impl ToolRules {
         Self { name, parameters, properties, open: !found.closed, order }
     }
 
+    /// A tool of which nothing is known.
+    fn any() -> Self {
+        let (name, parameters) = ("any".to_owned(), Value::Bool(true));
+        Self { name, parameters, properties: Vec::new(), open: true, order: Order::Any }
+    }
+
     /// What is written once this argument is, too. `None` where it may not stand now.
     fn write(&self, done: Done, property: usize) -> Option<Done> {
         let required = self.properties[property].required;
@@ -172,7 +178,14 @@ impl<'a> Turn<'a> {
     // ----- arguments one by one -----
 
     pub(super) fn argument_name(&mut self, at: At) -> Vec<Way> {
-        let Call::Tool(number, done) = at.call else { return self.any_name(at) };
+        let Call::Tool(number, done) = at.call else {
+            let any = ToolRules::any();
+            let Some((argument, next)) = self.argument(at.state, usize::MAX, &any, Wanted::Anything) else {
+                return self.any_name(at);
+            };
+            let to = self.to(At { state: next, ..at });
+            return vec![vec![Piece::Node(argument), to]];
+        };
         let Some(Offered::These(tools)) = &self.rules.offered else { return Vec::new() };
         let tool = tools[number].clone();
         let mut ways = Vec::new();

@@ -53,6 +53,12 @@ pub(super) fn triggers(plan: &Plan<'_>, offered: &Offered) -> Vec<Trigger> {
     let text = State(plan.content.0);
     let content = openers(plan, text);
     let starting = openers(plan, plan.start);
+    // Where the marker of something else begins like that of a call, no trigger can tell: the whole turn has to be held.
+    let others = plan.nodes.get(usize::from(text.0)).into_iter().flat_map(|node| node.markers.iter().zip(node.steps));
+    let mut others = others.filter(|(m, step)| m.confirm != Confirm::End && !step.acts.contains(&Act::OpenCall));
+    if others.any(|(other, _)| content.iter().any(|(marker, _)| other.core.starts_with(marker.core))) {
+        return Vec::new();
+    }
     let inside = plan.reasoning.map(|state| openers(plan, state));
     // A call inside reasoning is none: the pattern has to skip it.
     let skip = match &inside {

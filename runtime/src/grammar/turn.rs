@@ -14,7 +14,7 @@ use super::graph::{Graph, NodeId, Piece, Way};
 use super::plan::{Act, Node, Plan, Reads, Step};
 use super::until::{Class as Chars, Stop, Until, Way as TextWay};
 use super::values::Values;
-use super::{Builder, Class, Expr, choice, option, some, text};
+use super::{Builder, Class, Expr, choice, option, repeat, some, text};
 use crate::event::Channel;
 use crate::machine::{Confirm, Marker, State};
 
@@ -98,8 +98,13 @@ pub(super) struct Turn<'a> {
     pub(super) arguments: HashMap<(State, usize, Option<usize>), Option<(NodeId, State)>>,
 }
 
+/// The longest name that is written where it is not known, in characters.
+pub(super) const NAME: u32 = 64;
+
 /// The characters that no name has.
-const NO_NAME: [char; 9] = ['<', '>', '"', '{', '}', ' ', '\n', '\r', '\t'];
+fn no_name() -> impl Iterator<Item = char> {
+    ('\0'..=' ').chain(['<', '>', '"', '{', '}', '\u{7f}'])
+}
 
 impl<'a> Turn<'a> {
     pub(super) fn new(plan: &'a Plan<'a>, rules: Rules<'a>) -> Self {
@@ -246,7 +251,8 @@ impl<'a> Turn<'a> {
                     Reads::Json | Reads::Python => {
                         let python = node.reads == Reads::Python;
                         let value = self.whole_arguments(at.call, python);
-                        self.value(at, &node, value)
+                        // All arguments are written then.
+                        self.value(At { call: Call::Any, ..at }, &node, value)
                     }
                     Reads::Object(shape) => {
                         let value = self.object(&shape);
@@ -430,39 +436,28 @@ impl<'a> Turn<'a> {
             Key::Text(at, _) | Key::At(at) => at,
             Key::Value(state, _) => At::new(state),
         };
-        let named = matches!(self.node(at.state).reads, Reads::Name | Reads::Id | Reads::ArgumentName);
         let mut stops: Vec<Stop<'_>> = Vec::new();
         let mut exits: Vec<Vec<At>> = Vec::new();
         for (marker, step) in self.steps(at) {
             if marker.core.is_empty() {
                 continue;
             }
-            let from = if self.node(at.state).reads == Reads::Name { At { call: Call::Any, ..at } } else { at };
-            let to = self.follow(from, &marker, &step);
+            let to = self.follow(at, &marker, &step);
             if to.is_none() && self.may_be_text(&marker) {
                 continue;
             }
-            let mut spellings = vec![(marker.core.to_owned(), !marker.take)];
-            if named && !marker.before.is_empty() {
-                // No name has white space, so what the template writes between is no part of it.
-                let core = if marker.take { marker.core } else { "" };
-                spellings.push((format!("{}{core}", marker.before), false));
+            let number = stops.iter().position(|stop| stop.core == marker.core).unwrap_or(stops.len());
+            if number == stops.len() {
+                let confirm = match marker.confirm {
+                    Confirm::Next(cores) => cores.to_vec(),
+                    _ => Vec::new(),
+                };
+                stops.push(Stop { core: marker.core, confirm, peek: !marker.take });
+                exits.push(Vec::new());
             }
-            for (core, peek) in spellings {
-                let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
-                if number == stops.len() {
-                    let confirm = match marker.confirm {
-                        Confirm::Next(cores) => cores.to_vec(),
-                        _ => Vec::new(),
-                    };
-                    stops.push(Stop { core, confirm, peek });
-                    exits.push(Vec::new());
-                }
-                exits[number].extend(to);
-            }
+            exits[number].extend(to);
         }
-        let forbidden: &[char] = if named { &NO_NAME } else { &[] };
-        let table = Rc::new(Table { until: Until::new(&stops, forbidden), exits });
+        let table = Rc::new(Table { until: Until::new(&stops), exits });
         self.tables.insert(key, Rc::clone(&table));
         table
     }
@@ -521,23 +516,24 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Any name, up to a marker.
+    /// Any name, and the markers behind it.
     pub(super) fn any_name(&mut self, at: At) -> Vec<Way> {
-        let first = Class::of(NO_NAME.into_iter().chain(self.first_of_markers(at.state))).negate();
-        let first = first.intersect(&Class::ranges([('\0', '\u{1f}'), ('\u{7f}', '\u{7f}')]).negate());
-        let rest = self.graph.node(Key::Text(at, 0));
-        vec![vec![Piece::Expr(first.into()), Piece::Node(rest)]]
-    }
-
-    /// The characters that the markers of a state begin with.
-    pub(super) fn first_of_markers(&self, state: State) -> Vec<char> {
-        self.node(state).markers.iter().filter_map(|marker| marker.core.chars().next()).collect()
+        let call = if self.node(at.state).reads == Reads::Name { Call::Any } else { at.call };
+        let name = Piece::Expr(repeat(self.name_class(at.state), 1, Some(NAME)));
+        let mut ways = Vec::new();
+        for (marker, step) in self.steps(at) {
+            let layout = Piece::Expr(option(text(marker.before)));
+            for rest in self.marker_ways(At { call, ..at }, &[(marker, step)], None) {
+                ways.push([name.clone(), layout.clone()].into_iter().chain(rest).collect());
+            }
+        }
+        ways
     }
 
     /// The characters that a name is made of: none that its markers begin with.
     pub(super) fn name_class(&self, state: State) -> Class {
-        let not = Class::of(NO_NAME.into_iter().chain(self.first_of_markers(state))).negate();
-        not.intersect(&Class::ranges([('\0', '\u{1f}'), ('\u{7f}', '\u{7f}')]).negate())
+        let firsts = self.node(state).markers.iter().filter_map(|marker| marker.core.chars().next());
+        Class::of(no_name().chain(firsts)).negate()
     }
 
     // ----- names -----

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::until::{Stop, Until, Way};
-use super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
+use super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, text};
 
 /// How values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,8 @@ impl Values {
 
     /// Any id.
     pub(super) fn any_id(&mut self, builder: &mut Builder, syntax: Syntax<'_>) -> Expr {
-        let number = repeat(digit(), 1, Some(20));
-        let id = choice([plain_string(builder, "id", syntax), number]);
+        let number = sequence([Class::ranges([('1', '9')]).into(), repeat(digit(), 0, Some(19))]);
+        let id = choice([plain_string(builder, "id", syntax), text("0"), number]);
         builder.rule("call-id", id).into()
     }
 
@@ -213,7 +213,7 @@ fn other_than(builder: &mut Builder, known: &[Vec<char>], at: usize, class: &Cla
         from = end;
     }
     let other = Class::of(firsts).negate().intersect(class);
-    ways.push(sequence([other.into(), many(class.clone())]));
+    ways.push(sequence([other.into(), repeat(class.clone(), 0, Some(super::turn::NAME - 1))]));
     if at > 0 && !complete {
         ways.push(Expr::EMPTY);
     }
@@ -294,8 +294,8 @@ fn string(builder: &mut Builder, name: &str, syntax: Syntax<'_>) -> RuleId {
 
 /// Text up to a marker, and the marker.
 fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
-    let stop = Stop { core: core.to_owned(), confirm: Vec::new(), peek: false };
-    let until = Until::new(&[stop], &[]);
+    let stop = Stop { core, confirm: Vec::new(), peek: false };
+    let until = Until::new(&[stop]);
     let rules: Vec<RuleId> = until.points.iter().map(|_| builder.reserve(name)).collect();
     for (point, rule) in until.points.iter().zip(&rules) {
         let ways = point.ways.iter().map(|way| match way {
@@ -318,7 +318,7 @@ fn bare_key(builder: &mut Builder) -> Expr {
 /// A short string without escapes.
 fn plain_string(builder: &mut Builder, name: &str, syntax: Syntax<'_>) -> Expr {
     let class = Class::ranges([('\0', '\u{1f}'), ('"', '"'), ('\'', '\''), ('\\', '\\'), ('\u{7f}', '\u{7f}')]).negate();
-    let inner: Expr = builder.rule(&format!("{name}-text"), some(class)).into();
+    let inner: Expr = builder.rule(&format!("{name}-text"), repeat(class, 1, Some(super::turn::NAME))).into();
     let quoted = |quote: &str| sequence([text(quote), inner.clone(), text(quote)]);
     match syntax {
         Syntax::Json => quoted("\""),
