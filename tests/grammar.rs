@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::grammar::{load, refuses, sentences, wrong_calls};
+use support::grammar::{load, rendered, sentences, wrong_calls};
 use support::{Failure, Model, models, own_models, root};
 use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja::{Options, Tools, parse};
@@ -130,40 +130,4 @@ fn what_templates_render_is_accepted() -> Result<(), Failure> {
     assert!(problems.is_empty(), "of {calls} turns with calls and {texts} without:\n{}", problems.join("\n"));
     assert!(calls > 500 && texts > 500, "{calls} turns with calls and {texts} without");
     Ok(())
-}
-
-/// Checks the turns that a template renders; how many had calls, and how many none.
-fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) -> Result<(usize, usize), Failure> {
-    let name = &model.spec.template.name;
-    let (mut calls, mut texts, mut wrong) = (0, 0, 0);
-    for turn in unjinja_analyzer::verify(template, &model.spec, 64, 3).turns {
-        let start = &model.spec.turn.assistant_start;
-        let options = || GrammarOptions::new().generation_prompt(start);
-        let any = model.lowered.grammar(&model.spec, None, &options())?;
-        let mut grammars = Vec::new();
-        if turn.message.tool_calls.is_empty() {
-            texts += 1;
-            let tools = Tools::from_json(r#"[{"name": "f"}]"#)?;
-            grammars.push(model.lowered.grammar(&model.spec, Some(&tools), &options().tool_choice(ToolChoice::None))?);
-        } else {
-            calls += 1;
-            grammars.push(any);
-            grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &options())?);
-            let required = options().tool_choice(ToolChoice::Required);
-            grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &required)?);
-        }
-        for grammar in grammars.iter().filter(|grammar| !grammar.text.is_empty()) {
-            let rules = load(grammar).map_err(|error| format!("{name}: {error}"))?;
-            if let Some(why) = refuses(grammar, &rules, &turn.body)? {
-                wrong += 1;
-                if wrong <= 3 {
-                    problems.push(format!("{name}, lazy {}: {why}\n    of {:?}", grammar.lazy, turn.body));
-                }
-            }
-        }
-    }
-    if wrong > 0 {
-        problems.push(format!("{name}: {wrong} refused, {calls} turns with calls, {texts} without"));
-    }
-    Ok((calls, texts))
 }

@@ -3,11 +3,12 @@
 
 use fancy_regex::Regex;
 use serde_json::Value;
-use unjinja::grammar::{Grammar, Trigger};
+use unjinja::grammar::{Grammar, GrammarOptions, ToolChoice, Trigger};
 use unjinja::{Message, Tools};
+use unjinja_analyzer::render::Template;
 use unjinja_gbnf::{Grammar as Rules, Limits};
 
-use super::Failure;
+use super::{Failure, Model};
 
 /// A grammar's rules, as the engine would load them.
 pub fn load(grammar: &Grammar) -> Result<Rules, Failure> {
@@ -79,4 +80,40 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
         }
     }
     None
+}
+
+/// Checks the turns that a template renders; how many had calls, and how many none.
+pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) -> Result<(usize, usize), Failure> {
+    let name = &model.spec.template.name;
+    let (mut calls, mut texts, mut wrong) = (0, 0, 0);
+    for turn in unjinja_analyzer::verify(template, &model.spec, 64, 3).turns {
+        let start = &model.spec.turn.assistant_start;
+        let options = || GrammarOptions::new().generation_prompt(start);
+        let any = model.lowered.grammar(&model.spec, None, &options())?;
+        let mut grammars = Vec::new();
+        if turn.message.tool_calls.is_empty() {
+            texts += 1;
+            let tools = Tools::from_json(r#"[{"name": "f"}]"#)?;
+            grammars.push(model.lowered.grammar(&model.spec, Some(&tools), &options().tool_choice(ToolChoice::None))?);
+        } else {
+            calls += 1;
+            grammars.push(any);
+            grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &options())?);
+            let required = options().tool_choice(ToolChoice::Required);
+            grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &required)?);
+        }
+        for grammar in grammars.iter().filter(|grammar| !grammar.text.is_empty()) {
+            let rules = load(grammar).map_err(|error| format!("{name}: {error}"))?;
+            if let Some(why) = refuses(grammar, &rules, &turn.body)? {
+                wrong += 1;
+                if wrong <= 3 {
+                    problems.push(format!("{name}, lazy {}: {why}\n    of {:?}", grammar.lazy, turn.body));
+                }
+            }
+        }
+    }
+    if wrong > 0 {
+        problems.push(format!("{name}: {wrong} refused, {calls} turns with calls, {texts} without"));
+    }
+    Ok((calls, texts))
 }
