@@ -5,7 +5,11 @@
 
 mod builder;
 mod expr;
+mod schema;
+mod subset;
 mod write;
 
 pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
 pub use expr::{Class, Expr, Repeat, choice, many, option, repeat, sequence, some, text};
+pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
+pub use subset::{Item, one_or_more, subset};
