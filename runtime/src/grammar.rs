@@ -14,6 +14,8 @@ mod trigger;
 mod turn;
 mod until;
 mod values;
+mod schema;
+mod subset;
 mod write;
 
 pub use assemble::{Grammar, GrammarError, Reasoning, assemble};
@@ -23,3 +25,5 @@ pub use options::{GrammarOptions, ToolChoice};
 pub use plan::{Act, Argument, Node, Plan, Reads, Step};
 pub use trigger::Trigger;
 pub use values::Wider;
+pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
+pub use subset::{Item, one_or_more, subset};
