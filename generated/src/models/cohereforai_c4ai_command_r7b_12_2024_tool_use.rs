@@ -287,6 +287,7 @@ const PLAN: Plan<'static> = Plan {
     start: CONTENT,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {

@@ -169,9 +169,77 @@ pub const GRAMMAR: &str = r#"root ::= "<|tool_call>call:" call
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "{" more
 more ::= layout "}" more-2 | arguments
 layout ::= [\t\n\r ]{0,20}
-more-2 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<tool_call|>" more-5 | layout "<|tool_call>call:" call | layout
+more-2 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<tool_call|>" more-5 | layout "<|tool_call>call:" call | content | layout
 more-4 ::= layout
-more-5 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<|tool_call>call:" call | layout
+more-5 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<|tool_call>call:" call | content | layout
+content ::= "<" content-2 | [^<] content | ""
+content-2 ::= "<" content-2 | "c" content-3 | "t" content-4 | "|" content-5 | [^<ct|] content | ""
+content-3 ::= "<" content-2 | "h" content-62 | [^<h] content | ""
+content-62 ::= "<" content-2 | "a" content-63 | [^<a] content | ""
+content-63 ::= "<" content-2 | "n" content-64 | [^<n] content | ""
+content-64 ::= "<" content-2 | "n" content-65 | [^<n] content | ""
+content-65 ::= "<" content-2 | "e" content-66 | [^<e] content | ""
+content-66 ::= "<" content-2 | "l" content-67 | [^<l] content | ""
+content-67 ::= "<" content-2 | "|" content-68 | [^<|] content | ""
+content-68 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-4 ::= "<" content-2 | "u" content-58 | [^<u] content | ""
+content-58 ::= "<" content-2 | "r" content-59 | [^<r] content | ""
+content-59 ::= "<" content-2 | "n" content-60 | [^<n] content | ""
+content-60 ::= "<" content-2 | "|" content-61 | [^<|] content | ""
+content-61 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-5 ::= "<" content-2 | "c" content-6 | "t" content-7 | [^<ct] content | ""
+content-6 ::= "<" content-2 | "h" content-29 | [^<h] content | ""
+content-29 ::= "<" content-2 | "a" content-30 | [^<a] content | ""
+content-30 ::= "<" content-2 | "n" content-31 | [^<n] content | ""
+content-31 ::= "<" content-2 | "n" content-32 | [^<n] content | ""
+content-32 ::= "<" content-2 | "e" content-33 | [^<e] content | ""
+content-33 ::= "<" content-2 | "l" content-34 | [^<l] content | ""
+content-34 ::= "<" content-2 | ">" content-35 | [^<>] content | ""
+content-35 ::= "<" content-36 | "t" content-37 | [^<t] content | ""
+content-36 ::= "<" content-2 | "c" content-3 | "t" content-4 | "|" content-43 | [^<ct|] content | ""
+content-43 ::= "<" content-2 | "t" content-7 | "c" content-44 | [^<ct] content | ""
+content-7 ::= "<" content-2 | "o" content-8 | [^<o] content | ""
+content-8 ::= "<" content-2 | "o" content-9 | [^<o] content | ""
+content-9 ::= "<" content-2 | "l" content-10 | [^<l] content | ""
+content-10 ::= "<" content-2 | "_" content-11 | [^<_] content | ""
+content-11 ::= "<" content-2 | "c" content-12 | "r" content-13 | [^<cr] content | ""
+content-12 ::= "<" content-2 | "a" content-21 | [^<a] content | ""
+content-21 ::= "<" content-2 | "l" content-22 | [^<l] content | ""
+content-22 ::= "<" content-2 | "l" content-23 | [^<l] content | ""
+content-23 ::= "<" content-2 | ">" content-24 | [^<>] content | ""
+content-24 ::= "<" content-2 | "c" content-25 | [^<c] content | ""
+content-25 ::= "<" content-2 | "a" content-26 | [^<a] content | ""
+content-26 ::= "<" content-2 | "l" content-27 | [^<l] content | ""
+content-27 ::= "<" content-2 | "l" content-28 | [^<l] content | ""
+content-28 ::= ":" call | "<" content-2 | [^:<] content | ""
+content-13 ::= "<" content-2 | "e" content-14 | [^<e] content | ""
+content-14 ::= "<" content-2 | "s" content-15 | [^<s] content | ""
+content-15 ::= "<" content-2 | "p" content-16 | [^<p] content | ""
+content-16 ::= "<" content-2 | "o" content-17 | [^<o] content | ""
+content-17 ::= "<" content-2 | "n" content-18 | [^<n] content | ""
+content-18 ::= "<" content-2 | "s" content-19 | [^<s] content | ""
+content-19 ::= "<" content-2 | "e" content-20 | [^<e] content | ""
+content-20 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-44 ::= "<" content-2 | "h" content-45 | [^<h] content | ""
+content-45 ::= "<" content-2 | "a" content-46 | [^<a] content | ""
+content-46 ::= "<" content-2 | "n" content-47 | [^<n] content | ""
+content-47 ::= "<" content-2 | "n" content-48 | [^<n] content | ""
+content-48 ::= "<" content-2 | "e" content-49 | [^<e] content | ""
+content-49 ::= "<" content-2 | "l" content-50 | [^<l] content | ""
+content-50 ::= "<" content-2 | ">" content-51 | [^<>] content | ""
+content-51 ::= "<" content-36 | "t" content-52 | [^<t] content | ""
+content-52 ::= "<" content-2 | "h" content-53 | [^<h] content | ""
+content-53 ::= "<" content-2 | "o" content-54 | [^<o] content | ""
+content-54 ::= "<" content-2 | "u" content-55 | [^<u] content | ""
+content-55 ::= "<" content-2 | "g" content-56 | [^<g] content | ""
+content-56 ::= "<" content-2 | "h" content-57 | [^<h] content | ""
+content-57 ::= "<" content-2 | [^<t] content | ""
+content-37 ::= "<" content-2 | "h" content-38 | [^<h] content | ""
+content-38 ::= "<" content-2 | "o" content-39 | [^<o] content | ""
+content-39 ::= "<" content-2 | "u" content-40 | [^<u] content | ""
+content-40 ::= "<" content-2 | "g" content-41 | [^<g] content | ""
+content-41 ::= "<" content-2 | "h" content-42 | [^<h] content | ""
+content-42 ::= "<" content-2 | [^<t] content | ""
 arguments ::= other-name ":" layout raw-value more-3
 other-name ::= [$\x2D-9A-Z_a-z¡-\U0010FFFF] [$\x2D-9A-Z_a-z¡-\U0010FFFF]{0,63}
 raw-value ::= raw-object | raw-array | raw-string | raw-number | raw-boolean | "null"
@@ -323,6 +391,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: true,
 };
 
 impl Machine for Parser {

@@ -136,6 +136,7 @@ const PLAN: Plan<'static> = Plan {
     start: CONTENT,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
