@@ -25,12 +25,16 @@ impl Lowered {
     ) -> Result<Grammar, GrammarError> {
         let interpreter = self.interpreter(spec);
         let (facts, entries) = interpreter.facts_and_entries();
-        with_plan(&self.automaton, |plan| grammar::assemble(plan, facts, entries, tools, options))
+        with_plan(&self.automaton, spec.content.after_calls, |plan| grammar::assemble(plan, facts, entries, tools, options))
     }
 }
 
 /// Hands out the machine as data.
-pub(crate) fn with_plan<T>(automaton: &Automaton, with: impl FnOnce(&Plan<'_>) -> T) -> T {
+pub(crate) fn with_plan<T>(
+    automaton: &Automaton,
+    text_after_calls: bool,
+    with: impl FnOnce(&Plan<'_>) -> T,
+) -> T {
     // Data that borrows from each other, one kind after the other.
     let confirms: Vec<Vec<Vec<&str>>> =
         automaton.states.iter().map(|state| state.arms.iter().map(interpret::next_cores).collect()).collect();
@@ -80,6 +84,7 @@ pub(crate) fn with_plan<T>(automaton: &Automaton, with: impl FnOnce(&Plan<'_>) -
         start: number(automaton.start),
         content: number(automaton.content),
         reasoning: automaton.reasoning.map(number),
+        text_after_calls,
     })
 }
 
@@ -164,7 +169,7 @@ pub(crate) fn items(spec: &FormatSpec, lowered: &Lowered, used: &[bool], runtime
         Trigger::Word(word) => quote!(Trigger::of_word(#word)),
         Trigger::Pattern(pattern) => quote!(Trigger::of_pattern(#pattern)),
     });
-    let plan = plan(lowered, used);
+    let plan = plan(spec, lowered, used);
     quote! {
         /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
         pub const GRAMMAR: &str = #text;
@@ -203,7 +208,8 @@ fn multiline(text: &str) -> TokenStream {
 }
 
 /// The machine as a constant.
-fn plan(lowered: &Lowered, used: &[bool]) -> TokenStream {
+fn plan(spec: &FormatSpec, lowered: &Lowered, used: &[bool]) -> TokenStream {
+    let after_calls = spec.content.after_calls;
     let automaton = &lowered.automaton;
     let name = |index: usize| format_ident!("{}", automaton.states[index].name);
     let step = |step: &automaton::Step| {
@@ -247,6 +253,7 @@ fn plan(lowered: &Lowered, used: &[bool]) -> TokenStream {
             start: #start,
             content: #content,
             reasoning: #reasoning,
+            text_after_calls: #after_calls,
         };
     }
 }

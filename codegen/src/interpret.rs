@@ -163,7 +163,7 @@ impl Machine for Interpreter<'_> {
         let make = |plan: &grammar::Plan<'_>| {
             grammar::assemble(plan, Machine::facts(self), &self.entries, tools, options)
         };
-        gbnf::with_plan(&self.automaton, make)
+        gbnf::with_plan(&self.automaton, self.spec.content.after_calls, make)
     }
 }
 

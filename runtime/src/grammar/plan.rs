@@ -17,6 +17,8 @@ pub struct Plan<'p> {
     pub content: State,
     /// The node of open reasoning.
     pub reasoning: Option<State>,
+    /// Templates write an answer behind the calls of the same turn.
+    pub text_after_calls: bool,
 }
 
 /// One state of the machine.

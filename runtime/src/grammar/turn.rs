@@ -2,7 +2,8 @@
 //! it: whether a call was made, which tool is being called, which of its arguments are written. Where those forbid a
 //! step, there is no rule for it. So a grammar writes what the parser reads, and no other syntax is known here.
 //!
-//! A turn that has made a call goes on with further calls or ends; it never goes back to plain text.
+//! A turn that has made a call goes on with further calls or ends; it goes back to plain text only where templates
+//! write an answer behind calls.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -203,6 +204,11 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Whether no more text may come: behind the answer, and behind calls where templates write none there.
+    fn is_over(&self, at: At) -> bool {
+        at.answered || (at.called && !(self.plan.text_after_calls && self.rules.response.is_none()))
+    }
+
     /// Whether the turn may be over.
     fn may_end(&self, at: At) -> bool {
         at.called || at.answered || (!self.rules.required && self.rules.response.is_none())
@@ -230,7 +236,7 @@ impl<'a> Turn<'a> {
                 let node = self.node(at.state);
                 let ways = match node.reads {
                     Reads::Markers => self.markers(at, &node),
-                    Reads::Text(_) if at.called || at.answered => self.after(at, &node),
+                    Reads::Text(_) if self.is_over(at) => self.after(at, &node),
                     Reads::Text(Channel::Content) if self.rules.response.is_some() => self.response(at),
                     Reads::Text(_) => self.point(Key::Text(at, 0), 0),
                     Reads::Name => self.name(at),
@@ -271,7 +277,7 @@ impl<'a> Turn<'a> {
     /// What a rule is called.
     fn name_of(&self, at: At, node: &Node<'_>) -> String {
         let base = match node.reads {
-            Reads::Text(_) if at.called || at.answered => "end",
+            Reads::Text(_) if self.is_over(at) => "end",
             Reads::Text(Channel::Content) if self.rules.response.is_some() => "response",
             Reads::Text(Channel::Content) => "content",
             Reads::Text(Channel::Reasoning) => "reasoning",
@@ -311,7 +317,7 @@ impl<'a> Turn<'a> {
         let lead = if start { None } else { Some(self.space()) };
         let mut ways = self.marker_ways(at, &steps, lead);
         if let Some((step, to)) = otherwise
-            && !(at.called && is_text(self, &step))
+            && !(self.is_over(at) && is_text(self, &step))
         {
             ways.push(vec![self.to(to)]);
         }
