@@ -85,7 +85,11 @@ fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
                 read += 1;
                 let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
                 let parallel = what != "one tool, once";
-                if !grammar.lazy && !what.contains("required") && !what.contains("once") && message.tool_calls.is_empty() {
+                if !grammar.lazy
+                    && !what.contains("required")
+                    && !what.contains("once")
+                    && message.tool_calls.is_empty()
+                {
                     continue;
                 }
                 let problem = match wrong_calls(&message, offered) {

@@ -13,12 +13,13 @@ use serde_json::Value;
 use super::call::{Done, ToolRules};
 use super::graph::{Graph, NodeId, Piece, Way};
 use super::plan::{Act, Node, Plan, Reads, Step};
-use super::until::{Stop, Until, Way as TextWay};
 use super::syntax::{Syntax, class};
+use super::until::{Stop, Until, Way as TextWay};
 use super::values::{NAME, Values};
 use super::{Builder, Class, Expr, choice, option, repeat, some, text};
 use crate::event::Channel;
-use crate::machine::{Confirm, Marker, State};
+use crate::machine::State;
+use crate::markers::{Confirm, Marker};
 
 /// What may be called.
 pub(super) enum Offered {
@@ -167,7 +168,7 @@ impl<'a> Turn<'a> {
     /// The markers of a state, and where they lead.
     pub(super) fn steps(&self, at: At) -> Vec<(Marker<'a>, Step<'a>)> {
         let node = self.node(at.state);
-        node.markers.iter().copied().zip(node.steps.iter().copied()).collect()
+        node.markers.list.iter().copied().zip(node.steps.iter().copied()).collect()
     }
 
     /// Where a step leads. `None` where it may not be made.
@@ -310,7 +311,7 @@ impl<'a> Turn<'a> {
             // What follows reads them as well.
             let follow = self.node(step.next);
             let known = |marker: &Marker<'_>, step: &Step<'_>| {
-                follow.markers.iter().zip(follow.steps).any(|(m, s)| m.core == marker.core && s == step)
+                follow.markers.list.iter().zip(follow.steps).any(|(m, s)| m.core == marker.core && s == step)
             };
             steps.retain(|(marker, s)| !known(marker, s) && !(s.acts.is_empty() && s.next == step.next));
         }
@@ -535,7 +536,7 @@ impl<'a> Turn<'a> {
     pub(super) fn name_class(&self, state: State) -> Class {
         let joining = ['_', '-', '.', ':', '/', '$'].map(|char| (char, char));
         let words = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('\u{a1}', char::MAX)];
-        let firsts = self.node(state).markers.iter().filter_map(|marker| marker.core.chars().next());
+        let firsts = self.node(state).markers.list.iter().filter_map(|marker| marker.core.chars().next());
         Class::ranges(words.into_iter().chain(joining)).intersect(&Class::of(firsts).negate())
     }
 
