@@ -177,10 +177,11 @@ unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
 unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
 value ::= object | array | string | number | boolean | "null"
 array ::= "[" ws (value ws ("," ws value ws)*)? "]"
-number ::= "-"? whole fraction exponent?
+number ::= "-"? (whole fraction exponent? | huge)
 whole ::= "0" | [1-9] [0-9]*
 fraction ::= ("." [0-9]+)?
-exponent ::= [Ee] [+-]? [0-9]+
+exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
 members-4 ::= (layout "," layout "\"tool_call_id\"" layout ":" layout call-id)?
 call-id ::= "\"" any-name "\"" | "0" | [1-9] [0-9]{0,19}
@@ -188,9 +189,9 @@ members-2 ::= layout "," layout "\"parameters\"" layout ":" layout object
 members-5 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-4 | layout "," layout "\"tool_call_id\"" layout ":" layout call-id members
 members ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\""
 members-3 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-2 | layout "," layout "\"parameters\"" layout ":" layout object members
-more-2 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "," call | layout "]" more-4 | layout ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
+more-2 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "," call | layout "]" more-4 | layout ("<|END_ACTION|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
 more-3 ::= layout
-more-4 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
+more-4 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout ("<|END_ACTION|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
 end ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "<|START_ACTION|>" more | layout
 "#;
 
@@ -234,8 +235,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -263,8 +264,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], CONTENT),
                     Step::new(&[Act::EndCall, Act::OpenReasoning], REASONING),
-                    Step::new(&[Act::EndCall], CONTENT),
-                    Step::new(&[Act::EndCall], CONTENT),
+                    Step::new(&[Act::EndCall, Act::OpenContent], CONTENT),
+                    Step::new(&[Act::EndCall, Act::CloseContent], CONTENT),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -279,8 +280,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], AFTER_TOOLS),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -294,8 +295,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )

@@ -158,12 +158,13 @@ unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
 unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
 value ::= object | array | string | number | boolean | "null"
 array ::= "[" ws (value ws ("," ws value ws)*)? "]"
-number ::= "-"? whole fraction exponent?
+number ::= "-"? (whole fraction exponent? | huge)
 whole ::= "0" | [1-9] [0-9]*
 fraction ::= ("." [0-9]+)?
-exponent ::= [Ee] [+-]? [0-9]+
+exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-2 ::= layout "<|end_of_text|>" more-3 | layout "," call | layout ("]" | "<response>" | "</response>") end | layout "<|tool_call|>" more | layout
+more-2 ::= layout "<|end_of_text|>" more-3 | layout "," call | layout ("]" | "</response>") end | layout "<|tool_call|>" more | layout
 more-3 ::= layout
 end ::= layout "<|end_of_text|>" more-3 | layout "<|tool_call|>" more | layout
 "#;
@@ -211,8 +212,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], CONTENT),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -224,8 +225,8 @@ static PLAN: Plan<'static> = Plan {
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -249,8 +250,8 @@ static PLAN: Plan<'static> = Plan {
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenReasoning], REASONING),
-                    Step::new(&[Act::EndCall], CONTENT),
-                    Step::new(&[Act::EndCall], CONTENT),
+                    Step::new(&[Act::EndCall, Act::OpenContent], CONTENT),
+                    Step::new(&[Act::EndCall, Act::CloseContent], CONTENT),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -263,8 +264,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[Act::OpenCall], CALL),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
