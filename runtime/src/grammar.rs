@@ -5,6 +5,7 @@
 
 mod builder;
 mod expr;
+mod hash;
 mod schema;
 mod subset;
 mod write;
