@@ -5,9 +5,9 @@ use quote::{format_ident, quote};
 use unjinja_runtime::{Channel, Marker, Markers};
 use unjinja_spec::FormatSpec;
 
-use crate::Lowered;
 use crate::automaton::{Arm, Confirm, State, Step};
 use crate::plan::{Action, ArgumentKind, Hole};
+use crate::{Lowered, gbnf};
 
 /// The tokens of a model's module. `runtime` is the path of the runtime crate.
 pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream) -> TokenStream {
@@ -68,13 +68,17 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
         "Options",
         "State",
         "Stream",
+        "Tools",
     ];
     imports.extend(has_shapes.then_some("CallShape"));
     imports.push("Markers");
     imports.extend(has_markers.then_some("Marker"));
     imports.sort_unstable();
+    let grammar = gbnf::items(spec, lowered, &used, runtime);
+    let grammar_imports = gbnf::imports(lowered, &used, runtime);
     let imports = imports.iter().map(|name| format_ident!("{name}"));
     quote! {
+        #grammar_imports
         use #runtime::{#(#imports),*};
 
         /// The parser; it holds no data.
@@ -114,6 +118,8 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
         #(#markers)*
         #(#shapes)*
 
+        #grammar
+
         impl Machine for Parser {
             fn facts(&self) -> Facts<'_> {
                 FACTS
@@ -140,6 +146,10 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
 
             fn end(&self, state: State, #io_at_end: &mut Io<'_>) -> bool {
                 #ends
+            }
+
+            fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+                #runtime::grammar::assemble(&PLAN, FACTS, ENTRIES, tools, options)
             }
         }
     }

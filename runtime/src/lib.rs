@@ -4,6 +4,7 @@
 mod call_object;
 mod event;
 mod fence;
+pub mod grammar;
 mod io;
 mod json;
 mod machine;
@@ -22,6 +23,7 @@ mod value;
 
 pub use call_object::CallShape;
 pub use event::{Channel, Event};
+pub use grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Trigger};
 pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
 pub use json::close as close_json;
 pub use machine::{Entry, Facts, Flow, Found, Machine, State};

@@ -1,0 +1,32 @@
+//! Grammars for constrained sampling: GBNF as a tree, its writer, and JSON schemas compiled into it.
+//!
+//! Nothing here knows a model or a format. Input may be hostile: whatever is given, the result is a grammar that the
+//! engine can load, or an error; depth, count and size are limited, and what is not expressed is reported.
+
+mod assemble;
+mod builder;
+mod call;
+mod expr;
+mod graph;
+mod hash;
+mod options;
+mod plan;
+mod schema;
+mod subset;
+mod syntax;
+mod trigger;
+mod turn;
+mod until;
+mod values;
+mod write;
+
+pub use assemble::{Grammar, GrammarError, Reasoning, assemble};
+pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
+pub use expr::{Class, Expr, Repeat, choice, many, option, repeat, sequence, some, text};
+pub use options::{GrammarOptions, ToolChoice};
+pub use plan::{Act, Argument, Node, Plan, Reads, Step};
+pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
+pub use subset::{Item, one_or_more, subset};
+pub use syntax::Syntax;
+pub use trigger::Trigger;
+pub use values::Wider;

@@ -1,0 +1,358 @@
+//! The rules of JSON itself, the same in every grammar. White space is bounded: a sampler must not be able to write it
+//! forever.
+
+use serde_json::Value;
+
+use super::super::syntax::{Syntax, other_than, up_to};
+use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
+
+/// A digit.
+pub(super) fn digit() -> Expr {
+    Class::ranges([('0', '9')]).into()
+}
+
+/// White space, or none: a few blanks, then at most two line ends, each with an indentation.
+pub(super) fn space(builder: &mut Builder) -> RuleId {
+    once(builder, "ws", |builder| {
+        let blank = || Class::of([' ', '\t']);
+        let line = sequence([option(text("\r")), text("\n"), repeat(blank(), 0, Some(80))]);
+        let line = builder.rule("ws-line", line);
+        sequence([repeat(blank(), 0, Some(4)), repeat(line, 0, Some(2))])
+    })
+}
+
+/// What stands between two members or items.
+pub(super) fn comma(builder: &mut Builder) -> Expr {
+    sequence([text(","), space(builder).into()])
+}
+
+/// The code points that stand for themselves in a string.
+pub(super) fn unescaped(builder: &Builder) -> Class {
+    let controls = ('\0', '\u{1f}');
+    match builder.syntax() {
+        Syntax::Json => Class::ranges([controls, ('"', '"'), ('\\', '\\')]).negate(),
+        Syntax::Python => Class::ranges([controls, ('"', '"'), ('\'', '\''), ('\\', '\\')]).negate(),
+        Syntax::Raw { stop, .. } => Class::of(['\0', *stop]).negate(),
+    }
+}
+
+/// What stands in a string, between quotes.
+pub(super) fn quoted(builder: &Builder, inside: Expr) -> Expr {
+    let between = |quote: &str| sequence([text(quote), inside.clone(), text(quote)]);
+    match builder.syntax() {
+        Syntax::Json => between("\""),
+        Syntax::Python => choice([between("'"), between("\"")]),
+        Syntax::Raw { quote, .. } => between(quote),
+    }
+}
+
+/// A hexadecimal digit.
+pub(super) fn hex() -> Expr {
+    Class::ranges([('0', '9'), ('A', 'F'), ('a', 'f')]).into()
+}
+
+/// The hexadecimal digits from D000 on that are a code point, or half of one and then the other half.
+pub(super) fn paired(builder: &mut Builder) -> Expr {
+    once(builder, "unicode-pair", |_| {
+        let d = || Expr::from(Class::of(['D', 'd']));
+        let low = sequence([text("\\u"), d(), Class::ranges([('C', 'F'), ('c', 'f')]).into(), hex(), hex()]);
+        let high = Class::ranges([('8', '9'), ('A', 'B'), ('a', 'b')]);
+        let alone = sequence([Class::ranges([('0', '7')]).into(), hex(), hex()]);
+        sequence([d(), choice([alone, sequence([high.into(), hex(), hex(), low])])])
+    })
+    .into()
+}
+
+/// Four hexadecimal digits that are a code point, or half of one with the other half.
+fn unicode(builder: &mut Builder) -> RuleId {
+    once(builder, "unicode", |builder| {
+        let first = Class::ranges([('0', '9'), ('A', 'C'), ('E', 'F'), ('a', 'c'), ('e', 'f')]);
+        choice([sequence([first.into(), hex(), hex(), hex()]), paired(builder)])
+    })
+}
+
+/// One code point of a string, by itself or as an escape.
+pub(super) fn character(builder: &mut Builder) -> RuleId {
+    once(builder, "char", |builder| {
+        let plain = unescaped(builder).into();
+        let escape = match builder.syntax() {
+            Syntax::Raw { .. } => return plain,
+            Syntax::Json => Class::of(['"', '\\', '/', 'b', 'f', 'n', 'r', 't']).into(),
+            Syntax::Python => python_escape(),
+        };
+        let unicode = unicode(builder);
+        let escape = choice([escape, sequence([text("u"), unicode.into()])]);
+        choice([plain, sequence([text("\\"), escape])])
+    })
+}
+
+/// Python's escapes, without the backslash.
+fn python_escape() -> Expr {
+    let letters = Class::of(['"', '\'', '\\', 'a', 'b', 'f', 'n', 'r', 't', 'v']);
+    choice([letters.into(), sequence([text("x"), hex(), hex()])])
+}
+
+/// A code point beyond ASCII as an escape, without the backslash.
+pub(super) fn foreign_escape(builder: &mut Builder) -> RuleId {
+    once(builder, "foreign", |builder| {
+        let not_zero = Class::ranges([('1', '9'), ('A', 'F'), ('a', 'f')]);
+        let first = Class::ranges([('1', '9'), ('A', 'C'), ('E', 'F'), ('a', 'c'), ('e', 'f')]);
+        let beyond_ascii = Class::ranges([('8', '9'), ('A', 'F'), ('a', 'f')]);
+        let code = choice([
+            sequence([first.into(), hex(), hex(), hex()]),
+            sequence([text("0"), not_zero.into(), hex(), hex()]),
+            sequence([text("00"), beyond_ascii.into(), hex()]),
+            paired(builder),
+        ]);
+        sequence([text("u"), code])
+    })
+}
+
+/// What may follow in a string up to its closing quote, which is included.
+pub(super) fn string_rest(builder: &mut Builder) -> RuleId {
+    once(builder, "string-rest", |builder| {
+        let character = character(builder);
+        sequence([many(character), text("\"")])
+    })
+}
+
+/// Any string, in quotes.
+pub(super) fn string(builder: &mut Builder) -> RuleId {
+    once(builder, "string", |builder| match builder.syntax().clone() {
+        Syntax::Json => {
+            let rest = string_rest(builder);
+            sequence([text("\""), rest.into()])
+        }
+        Syntax::Python => {
+            let character = Expr::from(character(builder));
+            let other = |quote: &str| choice([character.clone(), text(quote)]);
+            let single = builder.rule("python-single", other("\""));
+            let double = builder.rule("python-double", choice([other("'"), text("\\/")]));
+            let between = |quote: &str, character: RuleId| sequence([text(quote), many(character), text(quote)]);
+            choice([between("'", single), between("\"", double)])
+        }
+        Syntax::Raw { quote, .. } if quote.is_empty() => many(unescaped(builder)),
+        Syntax::Raw { quote, .. } => {
+            let rest = up_to(builder, "raw-text", &quote);
+            sequence([text(quote), rest])
+        }
+    })
+}
+
+/// The characters of keys without quotes.
+fn bare() -> Class {
+    Class::ranges([('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')])
+}
+
+/// Any key of an object.
+pub(super) fn any_key(builder: &mut Builder) -> Expr {
+    match builder.syntax() {
+        Syntax::Raw { .. } => some(bare()),
+        _ => string(builder).into(),
+    }
+}
+
+/// A key that is none of these, as far as it is not JSON.
+pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
+    /// The longest name that is written.
+    const LONGEST: u32 = 64;
+    let class = match builder.syntax() {
+        Syntax::Raw { .. } => return other_than(builder, known, &bare(), LONGEST),
+        _ => unescaped(builder),
+    };
+    let inside = other_than(builder, known, &class, LONGEST);
+    quoted(builder, inside)
+}
+
+/// `null`.
+pub(super) fn null(builder: &mut Builder) -> Expr {
+    match builder.syntax() {
+        Syntax::Python => choice([text("null"), text("None")]),
+        _ => text("null"),
+    }
+}
+
+/// A string, with its quotes.
+pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
+    let json = Value::from(string).to_string();
+    match builder.syntax() {
+        Syntax::Json => text(json),
+        Syntax::Python => {
+            let inside = json[1..json.len() - 1].replace("\\\"", "\"").replace('\'', "\\'");
+            choice([text(format!("'{inside}'")), text(json)])
+        }
+        Syntax::Raw { quote, .. } => text(format!("{quote}{string}{quote}")),
+    }
+}
+
+/// The digits of an integer, without a sign.
+pub(super) fn whole(builder: &mut Builder) -> RuleId {
+    once(builder, "whole", |_| {
+        let more = sequence([Class::ranges([('1', '9')]).into(), many(digit())]);
+        choice([text("0"), more])
+    })
+}
+
+/// A fraction that is nothing: to a schema 1.0 is an integer.
+pub(super) fn zeros(builder: &mut Builder) -> RuleId {
+    once(builder, "zeros", |_| option(sequence([text("."), some(text("0"))])))
+}
+
+/// `e` and a number that is not far above zero.
+fn exponent(builder: &mut Builder) -> RuleId {
+    once(builder, "exponent", |_| {
+        let low = sequence([text("-"), repeat(digit(), 1, Some(3))]);
+        let high = sequence([option(text("+")), repeat(digit(), 1, Some(2))]);
+        sequence([Class::of(['E', 'e']).into(), choice([low, high])])
+    })
+}
+
+/// A number of one digit, its fraction, and an exponent far above zero: below 1e308, as far as numbers are stored.
+fn huge(builder: &mut Builder) -> RuleId {
+    once(builder, "huge", |builder| {
+        let hundreds = sequence([Class::ranges([('1', '2')]).into(), digit(), digit()]);
+        let last = sequence([text("30"), Class::ranges([('0', '7')]).into()]);
+        let (fraction, e) = (fraction(builder), Class::of(['E', 'e']));
+        let exponent = [e.into(), option(text("+")), choice([hundreds, last])];
+        sequence([Class::ranges([('1', '9')]).into(), fraction.into()].into_iter().chain(exponent))
+    })
+}
+
+/// A fraction, or none.
+pub(super) fn fraction(builder: &mut Builder) -> RuleId {
+    once(builder, "fraction", |_| option(sequence([text("."), some(digit())])))
+}
+
+/// Any integer.
+pub(super) fn integer(builder: &mut Builder) -> RuleId {
+    once(builder, "integer", |builder| {
+        let (whole, zeros) = (whole(builder), zeros(builder));
+        sequence([option(text("-")), whole.into(), zeros.into()])
+    })
+}
+
+/// Any number.
+pub(super) fn number(builder: &mut Builder) -> RuleId {
+    once(builder, "number", |builder| {
+        let (whole, fraction, exponent) = (whole(builder), fraction(builder), exponent(builder));
+        let size = sequence([whole.into(), fraction.into(), option(exponent)]);
+        sequence([option(text("-")), choice([size, huge(builder).into()])])
+    })
+}
+
+/// `true` and `false`.
+pub(super) fn boolean(builder: &mut Builder) -> RuleId {
+    once(builder, "boolean", |builder| {
+        let python: &[&str] = if *builder.syntax() == Syntax::Python { &["True", "False"] } else { &[] };
+        choice(["true", "false"].iter().chain(python).map(|word| text(*word)))
+    })
+}
+
+/// Any object.
+pub(super) fn object(builder: &mut Builder) -> RuleId {
+    once(builder, "object", |builder| {
+        let (space, comma) = (Expr::from(space(builder)), comma(builder));
+        let (key, value) = (any_key(builder), value(builder));
+        let member = [key, space.clone(), text(":"), space.clone(), value.into(), space.clone()];
+        let name = format!("{}member", builder.syntax().prefix());
+        let member = Expr::from(builder.rule(&name, sequence(member)));
+        let more = many(sequence([comma, member.clone()]));
+        sequence([text("{"), space, option(sequence([member, more])), text("}")])
+    })
+}
+
+/// Any array.
+pub(super) fn array(builder: &mut Builder) -> RuleId {
+    once(builder, "array", |builder| {
+        let (space, comma) = (Expr::from(space(builder)), comma(builder));
+        let item = sequence([value(builder).into(), space.clone()]);
+        let more = many(sequence([comma, item.clone()]));
+        sequence([text("["), space, option(sequence([item, more])), text("]")])
+    })
+}
+
+/// Any value.
+pub(super) fn value(builder: &mut Builder) -> RuleId {
+    if let Some(value) = builder.kept("value") {
+        return value;
+    }
+    let value = builder.reserve(&format!("{}value", builder.syntax().prefix()));
+    builder.keep("value", value);
+    let parts = [object(builder), array(builder), string(builder), number(builder), boolean(builder)];
+    let null = null(builder);
+    builder.define(value, choice(parts.into_iter().map(Expr::from).chain([null])));
+    value
+}
+
+/// The rule of that name, made when it is first needed.
+pub(super) fn once(builder: &mut Builder, name: &'static str, make: impl FnOnce(&mut Builder) -> Expr) -> RuleId {
+    if let Some(rule) = builder.kept(name) {
+        return rule;
+    }
+    let expr = make(builder);
+    // Making it may have made it already, inside of itself.
+    if let Some(rule) = builder.kept(name) {
+        return rule;
+    }
+    let rule = builder.rule(&format!("{}{name}", builder.syntax().prefix()), expr);
+    builder.keep(name, rule);
+    rule
+}
+
+/// A value as JSON writes it, white space apart.
+pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Option<Expr> {
+    let depth = depth.checked_sub(1)?;
+    Some(match value {
+        Value::Array(items) => {
+            let space = Expr::from(space(builder));
+            let mut parts = vec![text("["), space.clone()];
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    parts.push(comma(builder));
+                }
+                parts.extend([literal(builder, item, depth)?, space.clone()]);
+            }
+            parts.push(text("]"));
+            sequence(parts)
+        }
+        Value::Object(members) => {
+            let space = Expr::from(space(builder));
+            let mut parts = vec![text("{"), space.clone()];
+            for (at, (name, member)) in members.iter().enumerate() {
+                if at > 0 {
+                    parts.push(comma(builder));
+                }
+                parts.extend([key(builder, name), literal(builder, member, depth)?, space.clone()]);
+            }
+            parts.push(text("}"));
+            sequence(parts)
+        }
+        Value::Number(number) => {
+            let written = number.to_string();
+            match written.strip_suffix(".0").unwrap_or(&written) {
+                whole if whole.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
+                    sequence([text(whole), zeros(builder).into()])
+                }
+                _ => text(written),
+            }
+        }
+        Value::String(string) => spelled(builder, string),
+        Value::Null => null(builder),
+        Value::Bool(value) if *builder.syntax() == Syntax::Python => {
+            let python = if *value { "True" } else { "False" };
+            choice([text(value.to_string()), text(python)])
+        }
+        Value::Bool(value) => text(value.to_string()),
+    })
+}
+
+/// A member's name as JSON writes it, and what follows it up to the value.
+pub(super) fn key(builder: &mut Builder, name: &str) -> Expr {
+    let space = Expr::from(space(builder));
+    let bare_name = !name.is_empty() && name.chars().all(|character| bare().contains(character));
+    let name = match builder.syntax() {
+        Syntax::Raw { .. } if bare_name => text(name),
+        _ => spelled(builder, name),
+    };
+    sequence([name, space.clone(), text(":"), space])
+}

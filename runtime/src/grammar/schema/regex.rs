@@ -1,0 +1,276 @@
+//! Regular expressions as schemas have them (ECMA-262), written as the rules of a JSON string's inside.
+//!
+//! Greedy and lazy is the same to a grammar. Look-around, references back, word borders and properties of code points
+//! are not expressed. What an expression may do elsewhere, not here: nothing is ever run against a text of unknown
+//! length, and groups nest only so deep.
+
+mod parse;
+mod write;
+
+use super::super::{Builder, Class, Expr, choice, many, sequence};
+use super::facts::Count;
+use super::json;
+
+/// How long an expression is.
+const LENGTH: usize = 10_000;
+/// How many parts anchors divide an expression into.
+const PARTS: usize = 64;
+/// How many steps a test of a text takes.
+const STEPS: usize = 100_000;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Class(Class),
+    Sequence(Vec<Node>),
+    Choice(Vec<Node>),
+    Repeat(Box<Node>, u32, Option<u32>),
+    Start,
+    End,
+}
+
+/// A regular expression.
+#[derive(Clone, Debug)]
+pub(super) struct Regex {
+    /// Alternatives, without anchors inside.
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    at_start: bool,
+    node: Node,
+    at_end: bool,
+}
+
+/// Why an expression cannot be written.
+type Why = &'static str;
+
+impl Regex {
+    pub fn parse(source: &str) -> Result<Self, Why> {
+        if source.len() > LENGTH {
+            return Err("the expression is too long");
+        }
+        let node = parse::parse(source)?;
+        let mut parts = Vec::new();
+        divide(node, false, false, &mut parts)?;
+        Ok(Self { parts })
+    }
+
+    /// What matches every text.
+    pub fn anything() -> Self {
+        Self { parts: vec![Part { at_start: false, node: Node::Sequence(Vec::new()), at_end: false }] }
+    }
+
+    /// Whether it is [`anything`](Self::anything).
+    pub fn is_anything(&self) -> bool {
+        matches!(self.parts.as_slice(), [Part { at_start: false, node: Node::Sequence(nodes), at_end: false }] if nodes.is_empty())
+    }
+
+    /// Whether it matches somewhere in a text. `None` if that takes too long.
+    pub fn matches(&self, text: &str) -> Option<bool> {
+        let text: Vec<char> = text.chars().collect();
+        let mut steps = STEPS;
+        for part in &self.parts {
+            for from in 0..=if part.at_start { 0 } else { text.len() } {
+                let ends = ends(&part.node, &text, vec![from], &mut steps)?;
+                if ends.iter().any(|&end| !part.at_end || end == text.len()) {
+                    return Some(true);
+                }
+            }
+        }
+        Some(false)
+    }
+
+    /// Takes a length into account. `None` if that cannot be said in the expression, `Some(false)` if nothing is left.
+    pub fn limit(&mut self, length: Count) -> Option<bool> {
+        if length.is_any() {
+            return Some(true);
+        }
+        let mut known = true;
+        self.parts.retain_mut(|part| {
+            let (min, mut max) = part.node.length();
+            if !(part.at_start && part.at_end) {
+                max = None;
+            }
+            if min >= u64::from(length.min)
+                && max.is_some_and(|max| length.max.is_none_or(|most| max <= u64::from(most)))
+            {
+                return true;
+            }
+            if length.max.is_some_and(|most| min > u64::from(most))
+                || max.is_some_and(|max| max < u64::from(length.min))
+            {
+                return false;
+            }
+            if !(part.at_start && part.at_end) {
+                known = false;
+                return true;
+            }
+            // One class again and again, perhaps between parts that have a length of their own.
+            let nodes = match &mut part.node {
+                Node::Sequence(nodes) => nodes.as_mut_slice(),
+                node => std::slice::from_mut(node),
+            };
+            let open = |node: &Node| node.length().1 != Some(node.length().0);
+            let mut variable = nodes.iter_mut().filter(|node| open(node));
+            if let (Some(Node::Repeat(body, least, most)), None) = (variable.next(), variable.next())
+                && matches!(**body, Node::Class(_))
+            {
+                // The others are as long as they are.
+                let fixed = u32::try_from(min - u64::from(*least)).unwrap_or(u32::MAX);
+                *least = (*least).max(length.min.saturating_sub(fixed));
+                if let Some(limit) = length.max {
+                    let limit = limit.saturating_sub(fixed);
+                    *most = Some(most.map_or(limit, |most| most.min(limit)));
+                }
+                return most.is_none_or(|most| *least <= most);
+            }
+            known = false;
+            true
+        });
+        if self.parts.is_empty() { Some(false) } else { known.then_some(true) }
+    }
+
+    /// What a string that matches is written like, without its quotes.
+    pub fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
+        let mut alternatives = Vec::new();
+        for part in &self.parts {
+            let any = |builder: &mut Builder| many(json::character(builder));
+            let before = if part.at_start { Expr::EMPTY } else { any(builder) };
+            let after = if part.at_end { Expr::EMPTY } else { any(builder) };
+            let inside = part.node.write(builder, hint)?;
+            alternatives.push(sequence([before, inside, after]));
+        }
+        Ok(choice(alternatives))
+    }
+}
+
+/// The ends of all matches of a node that begin at one of the places, without repeats, in order.
+fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Option<Vec<usize>> {
+    *steps = steps.checked_sub(1 + from.len())?;
+    let mut found = match node {
+        Node::Class(class) => from
+            .into_iter()
+            .filter(|&at| text.get(at).is_some_and(|&next| class.contains(next)))
+            .map(|at| at + 1)
+            .collect(),
+        Node::Sequence(nodes) => nodes.iter().try_fold(from, |from, node| ends(node, text, from, steps))?,
+        Node::Choice(nodes) => {
+            let mut all = Vec::new();
+            for node in nodes {
+                all.extend(ends(node, text, from.clone(), steps)?);
+            }
+            all
+        }
+        Node::Repeat(body, min, max) => {
+            let mut at = from;
+            for _ in 0..*min {
+                at = ends(body, text, at, steps)?;
+                if at.is_empty() {
+                    return Some(at);
+                }
+            }
+            let mut all = at.clone();
+            for _ in *min..max.unwrap_or(u32::MAX) {
+                at = ends(body, text, at, steps)?;
+                at.retain(|end| !all.contains(end));
+                if at.is_empty() {
+                    break;
+                }
+                all.extend(&at);
+            }
+            all
+        }
+        Node::Start => from.into_iter().filter(|&at| at == 0).collect(),
+        Node::End => from.into_iter().filter(|&at| at == text.len()).collect(),
+    };
+    found.sort_unstable();
+    found.dedup();
+    Some(found)
+}
+
+/// Divides an expression into alternatives whose anchors are at their ends.
+fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Result<(), Why> {
+    const WHY: Why = "an anchor stands where a grammar cannot say it";
+    if parts.len() >= PARTS {
+        return Err(WHY);
+    }
+    let mut nodes = match node {
+        Node::Choice(nodes) if nodes.iter().any(anchored) => {
+            return nodes.into_iter().try_for_each(|node| divide(node, at_start, at_end, parts));
+        }
+        Node::Sequence(nodes) => nodes,
+        node => vec![node],
+    };
+    let (mut at_start, mut at_end) = (at_start, at_end);
+    while nodes.first() == Some(&Node::Start) {
+        nodes.remove(0);
+        at_start = true;
+    }
+    while nodes.last() == Some(&Node::End) {
+        nodes.pop();
+        at_end = true;
+    }
+    // Alternatives at either end may have anchors of their own.
+    for last in [false, true] {
+        let at = if last { nodes.len().saturating_sub(1) } else { 0 };
+        if nodes.get(at).is_some_and(anchored) {
+            match nodes.remove(at) {
+                Node::Choice(inner) => {
+                    return inner.into_iter().try_for_each(|node| {
+                        let mut all = nodes.clone();
+                        let inner = if let Node::Sequence(inner) = node { inner } else { vec![node] };
+                        all.splice(at..at, inner);
+                        divide(Node::Sequence(all), at_start, at_end, parts)
+                    });
+                }
+                Node::Sequence(inner) => {
+                    nodes.splice(at..at, inner);
+                    return divide(Node::Sequence(nodes), at_start, at_end, parts);
+                }
+                _ => return Err(WHY),
+            }
+        }
+    }
+    if nodes.iter().any(anchored) {
+        return Err(WHY);
+    }
+    parts.push(Part { at_start, node: Node::Sequence(nodes), at_end });
+    Ok(())
+}
+
+fn anchored(node: &Node) -> bool {
+    match node {
+        Node::Start | Node::End => true,
+        Node::Class(_) => false,
+        Node::Sequence(nodes) | Node::Choice(nodes) => nodes.iter().any(anchored),
+        Node::Repeat(body, ..) => anchored(body),
+    }
+}
+
+impl Node {
+    /// The fewest and the most code points that it matches.
+    fn length(&self) -> (u64, Option<u64>) {
+        match self {
+            Self::Class(_) => (1, Some(1)),
+            Self::Start | Self::End => (0, Some(0)),
+            Self::Sequence(nodes) => nodes.iter().map(Self::length).fold((0, Some(0)), |(min, max), (least, most)| {
+                (min.saturating_add(least), max.zip(most).map(|(max, most)| max.saturating_add(most)))
+            }),
+            Self::Choice(nodes) => {
+                let lengths = || nodes.iter().map(Self::length);
+                let max = lengths().map(|length| length.1).try_fold(0, |max, most| Some(max.max(most?)));
+                (lengths().map(|length| length.0).min().unwrap_or(0), max)
+            }
+            Self::Repeat(body, min, max) => {
+                let (least, most) = body.length();
+                let max = if most == Some(0) {
+                    Some(0)
+                } else {
+                    most.zip(*max).map(|(most, max)| most.saturating_mul(max.into()))
+                };
+                (least.saturating_mul((*min).into()), max)
+            }
+        }
+    }
+}
