@@ -122,7 +122,7 @@ fn hostile_schemas_end_soon() {
             }
             Err(error) => println!("{about}: {error}"),
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "{about}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(60), "{about}: {:?}", start.elapsed());
         // Dropping what is so deep would recurse inside serde_json.
         std::mem::forget(schema);
     }
