@@ -4,6 +4,7 @@
 mod call_object;
 mod event;
 mod fence;
+pub mod grammar;
 mod io;
 mod json;
 mod machine;

@@ -1,0 +1,386 @@
+//! Collects rules: names them, shares equal ones, and brings repetitions into the form that the engine takes.
+//!
+//! The engine copies what is repeated, and counts the copies of nested repetitions against one limit. So a repeated
+//! body is a rule of its own unless it is small, and a high count is made of chunks. The chunks are unambiguous: at any
+//! point two of them can be open, not as many as the text is long.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use super::expr::{Class, Expr, Repeat, choice, repeat, sequence};
+
+/// The highest count that is written: the engine refuses the next one.
+pub const MAX_REPETITION: u32 = 1999;
+/// The highest `max` that is kept exactly, by way of chunks. What is above becomes open.
+pub const MAX_COUNT: u32 = 100_000;
+/// How often a chunk repeats.
+const CHUNK: u32 = 1000;
+/// What a repeated group may weigh (in rules that the engine makes of it) and stay inline.
+const LIGHT: u64 = 32;
+/// How long a name gets before it is numbered.
+const NAME: usize = 48;
+/// The name of the rule at which a text begins.
+pub(super) const ROOT: &str = "root";
+
+/// A rule of one builder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuleId(u32);
+
+/// A rule: a name, and what it matches.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Letters, digits and `-`, distinct in its grammar.
+    pub name: String,
+    /// What it matches. `None` only as long as it is reserved.
+    pub expr: Option<Expr>,
+    /// A line for people.
+    pub comment: Option<String>,
+}
+
+/// The rules of a grammar in the making.
+///
+/// ```
+/// use unjinja_runtime::grammar::{Builder, Class, choice, many, sequence, text};
+///
+/// let mut builder = Builder::new();
+/// let digit = builder.rule("digit", Class::ranges([('0', '9')]));
+/// let number = builder.rule("a number", sequence([digit.into(), many(digit)]));
+/// let grammar = builder.grammar(choice([text("none\n"), number.into()]));
+/// assert_eq!(grammar, "root ::= \"none\\n\" | a-number\na-number ::= digit digit*\ndigit ::= [0-9]\n");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    rules: Vec<Rule>,
+    /// Names in use, and under a name without a number the last number given.
+    names: HashMap<String, u32>,
+    /// Rules by the hash of what they match. Equal hashes are compared.
+    known: HashMap<u64, Vec<RuleId>>,
+    hasher: BuildHasherDefault<DefaultHasher>,
+}
+
+impl Builder {
+    /// A builder without rules.
+    pub fn new() -> Self {
+        let mut builder = Self::default();
+        builder.names.insert(ROOT.to_owned(), 1);
+        builder
+    }
+
+    /// A rule for an expression: one that there is already, else a new one with a name like `hint`.
+    pub fn rule(&mut self, hint: &str, expr: impl Into<Expr>) -> RuleId {
+        let expr = self.normal(hint, expr.into());
+        self.intern(hint, expr)
+    }
+
+    /// As [`rule`](Self::rule), with a comment if it is new.
+    pub fn rule_with_comment(&mut self, hint: &str, comment: &str, expr: impl Into<Expr>) -> RuleId {
+        let before = self.rules.len();
+        let rule = self.rule(hint, expr);
+        if self.rules.len() > before {
+            self.comment(rule, comment);
+        }
+        rule
+    }
+
+    /// A rule that other rules can name before it is defined. It must be [defined](Self::define), or it matches nothing.
+    pub fn reserve(&mut self, hint: &str) -> RuleId {
+        self.add(hint, None)
+    }
+
+    /// Defines a reserved rule.
+    pub fn define(&mut self, rule: RuleId, expr: impl Into<Expr>) {
+        let hint = self.name(rule).to_owned();
+        let expr = self.normal(&hint, expr.into());
+        if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
+            rule.expr = Some(expr);
+        }
+    }
+
+    /// Says what a rule is for, in one line.
+    pub fn comment(&mut self, rule: RuleId, comment: &str) {
+        if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
+            rule.comment = Some(comment.to_owned());
+        }
+    }
+
+    /// The name of a rule.
+    pub fn name(&self, rule: RuleId) -> &str {
+        self.get(rule).map_or("", |rule| &rule.name)
+    }
+
+    /// A rule of this builder.
+    pub fn get(&self, rule: RuleId) -> Option<&Rule> {
+        self.rules.get(rule.0 as usize)
+    }
+
+    /// How many rules there are, without the root.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether there is no rule yet.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The grammar as text: the root, and the rules that it needs, in the order in which it needs them.
+    pub fn grammar(mut self, root: impl Into<Expr>) -> String {
+        let root = self.normal(ROOT, root.into());
+        super::write::write(&self.finish(root))
+    }
+
+    /// The rules of the grammar, the root first and only those that it needs, in the order in which it needs them.
+    pub fn rules(mut self, root: impl Into<Expr>) -> (Self, Vec<RuleId>) {
+        let root = self.normal(ROOT, root.into());
+        let rules = self.finish(root);
+        (rules.0, rules.1)
+    }
+
+    fn finish(mut self, root: Expr) -> (Self, Vec<RuleId>) {
+        let id = self.id();
+        self.rules.push(Rule { name: ROOT.to_owned(), expr: Some(root), comment: None });
+        let mut seen = vec![false; self.rules.len()];
+        let mut order = Vec::new();
+        let mut pending = vec![id];
+        while let Some(rule) = pending.pop() {
+            if std::mem::replace(&mut seen[rule.0 as usize], true) {
+                continue;
+            }
+            order.push(rule);
+            let from = pending.len();
+            if let Some(expr) = self.get(rule).and_then(|rule| rule.expr.as_ref()) {
+                references(expr, &mut pending);
+            }
+            pending[from..].reverse();
+        }
+        (self, order)
+    }
+
+    fn intern(&mut self, hint: &str, expr: Expr) -> RuleId {
+        if let Expr::Rule(rule) = expr {
+            return rule;
+        }
+        let hash = self.hasher.hash_one(&expr);
+        let same = |rule: &&RuleId| self.get(**rule).is_some_and(|rule| rule.expr.as_ref() == Some(&expr));
+        if let Some(&rule) = self.known.get(&hash).and_then(|rules| rules.iter().find(same)) {
+            return rule;
+        }
+        let rule = self.add(hint, Some(expr));
+        self.known.entry(hash).or_default().push(rule);
+        rule
+    }
+
+    fn add(&mut self, hint: &str, expr: Option<Expr>) -> RuleId {
+        let id = self.id();
+        let name = self.free_name(hint);
+        self.rules.push(Rule { name, expr, comment: None });
+        id
+    }
+
+    fn id(&self) -> RuleId {
+        RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX))
+    }
+
+    /// A name that no rule has: the hint with what is no letter or digit as `-`, and a number if that is taken.
+    fn free_name(&mut self, hint: &str) -> String {
+        let base = clean(hint);
+        let mut number = self.names.get(&base).copied().unwrap_or(0);
+        loop {
+            number += 1;
+            let name = if number == 1 { base.clone() } else { format!("{base}-{number}") };
+            if number > 1 && self.names.contains_key(&name) {
+                continue;
+            }
+            self.names.insert(base, number);
+            self.names.entry(name.clone()).or_insert(1);
+            return name;
+        }
+    }
+
+    /// The expression in a form that the engine takes.
+    fn normal(&mut self, hint: &str, expr: Expr) -> Expr {
+        match expr {
+            Expr::Sequence(parts) => sequence(self.each(hint, parts)),
+            Expr::Choice(parts) => choice(self.each(hint, parts)),
+            Expr::Repeat(this) => {
+                let Repeat { body, min, max } = *this;
+                let body = self.normal(hint, body);
+                self.repetition(hint, body, min, max)
+            }
+            expr => expr,
+        }
+    }
+
+    fn each(&mut self, hint: &str, parts: Vec<Expr>) -> Vec<Expr> {
+        parts.into_iter().map(|part| self.normal(hint, part)).collect()
+    }
+
+    fn repetition(&mut self, hint: &str, body: Expr, min: u32, max: Option<u32>) -> Expr {
+        let counted = min > 1 || max.is_some_and(|max| max > 1);
+        let atom = match &body {
+            Expr::Class(_) | Expr::Rule(_) => true,
+            Expr::Text(text) => !counted || text.chars().nth(1).is_none(),
+            body => !counted && weight(body) <= LIGHT,
+        };
+        let body = if atom { body } else { self.intern(&format!("{hint}-item"), body).into() };
+        let more = max.map(|max| max.saturating_sub(min));
+        match more {
+            _ if min.max(max.unwrap_or(0)) <= MAX_REPETITION => repeat(body, min, max),
+            Some(more) if more <= MAX_COUNT => {
+                let exactly = self.exactly(hint, &body, min);
+                sequence([exactly, self.up_to(hint, &body, more)])
+            }
+            _ => sequence([self.exactly(hint, &body, min), repeat(body, 0, None)]),
+        }
+    }
+
+    /// Exactly so many times: chunks, chunks of chunks, and what is left.
+    fn exactly(&mut self, hint: &str, body: &Expr, count: u32) -> Expr {
+        if count <= MAX_REPETITION {
+            return repeat(body.clone(), count, Some(count));
+        }
+        let chunk = self.intern(&format!("{hint}-chunk"), repeat(body.clone(), CHUNK, Some(CHUNK)));
+        let chunks = self.exactly(hint, &chunk.into(), count / CHUNK);
+        sequence([chunks, repeat(body.clone(), count % CHUNK, Some(count % CHUNK))])
+    }
+
+    /// At most so many times: less than a chunk, or a chunk and at most the rest.
+    fn up_to(&mut self, hint: &str, body: &Expr, count: u32) -> Expr {
+        if count <= MAX_REPETITION {
+            return repeat(body.clone(), 0, Some(count));
+        }
+        let chunk = self.intern(&format!("{hint}-chunk"), repeat(body.clone(), CHUNK, Some(CHUNK)));
+        let less = self.intern(&format!("{hint}-less"), repeat(body.clone(), 0, Some(CHUNK - 1)));
+        let mut all = repeat(body.clone(), 0, Some(count % CHUNK));
+        for _ in 0..count / CHUNK {
+            all = self.intern(&format!("{hint}-up-to"), choice([less.into(), sequence([chunk.into(), all])])).into();
+        }
+        all
+    }
+}
+
+/// The rules that an expression names, in order.
+fn references(expr: &Expr, into: &mut Vec<RuleId>) {
+    match expr {
+        Expr::Rule(rule) => into.push(*rule),
+        Expr::Sequence(parts) | Expr::Choice(parts) => parts.iter().for_each(|part| references(part, into)),
+        Expr::Repeat(this) => references(&this.body, into),
+        Expr::Text(_) | Expr::Class(_) => {}
+    }
+}
+
+/// How many rules the engine makes of an expression in parentheses, at most.
+fn weight(expr: &Expr) -> u64 {
+    match expr {
+        Expr::Text(_) | Expr::Class(_) => 0,
+        // A name that the engine sees for the first time counts as well.
+        Expr::Rule(_) => 1,
+        Expr::Sequence(parts) | Expr::Choice(parts) => 1 + parts.iter().map(weight).sum::<u64>(),
+        Expr::Repeat(this) => 1 + weight(&this.body) + u64::from(this.max.unwrap_or(1).saturating_sub(this.min)),
+    }
+}
+
+/// What a name is made of: letters, digits, and single `-` between them. Never empty, never the root's.
+fn clean(hint: &str) -> String {
+    let mut name = String::with_capacity(hint.len().min(NAME));
+    for byte in hint.bytes() {
+        if name.len() >= NAME {
+            break;
+        }
+        if byte.is_ascii_alphanumeric() {
+            name.push(char::from(byte));
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    name.truncate(name.trim_end_matches('-').len());
+    if name.is_empty() { "rule".to_owned() } else { name }
+}
+
+/// What matches nothing: the engine has no word for it.
+pub(super) fn nothing() -> Class {
+    Class::ranges([('\0', char::MAX)]).negate()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{many, option, some, text};
+    use super::*;
+
+    #[test]
+    fn names_are_clean_and_distinct() {
+        let mut builder = Builder::new();
+        let names: Vec<String> = ["a_b", "a-b", "", "é", "root", "--x--", "a-b-2", "a b", "__", "Root", "a-b"]
+            .into_iter()
+            .map(|hint| {
+                let rule = builder.reserve(hint);
+                builder.name(rule).to_owned()
+            })
+            .collect();
+        assert_eq!(
+            names,
+            ["a-b", "a-b-2", "rule", "rule-2", "root-2", "x", "a-b-2-2", "a-b-3", "rule-3", "Root", "a-b-4"]
+        );
+        let long = builder.reserve(&"long_name".repeat(100));
+        assert!(builder.name(long).len() <= NAME);
+    }
+
+    #[test]
+    fn equal_bodies_are_one_rule() {
+        let mut builder = Builder::new();
+        let first = builder.rule("first", sequence([text("a"), text("b")]));
+        let second = builder.rule("second", text("ab"));
+        let third = builder.rule("third", text("ac"));
+        assert_eq!(first, second);
+        assert_ne!(first, third);
+        assert_eq!(builder.rule("alias", Expr::Rule(third)), third);
+        assert_eq!(builder.len(), 2);
+    }
+
+    #[test]
+    fn a_grammar_has_what_its_root_needs() {
+        let mut builder = Builder::new();
+        builder.rule("unused", text("x"));
+        let list = builder.reserve("list");
+        let item = builder.rule_with_comment("item", "one\nof them", choice([text("i"), list.into()]));
+        builder.define(list, sequence([text("["), many(item), text("]")]));
+        let nothing = builder.reserve("undefined");
+        let root = sequence([item.into(), option(nothing), option(sequence([text("a"), some(text("b"))]))]);
+        assert_eq!(
+            builder.grammar(root),
+            "root ::= item undefined? (\"a\" \"b\"+)?\n# one of them\nitem ::= \"i\" | list\nlist ::= \"[\" item* \"]\"\n\
+             undefined ::= [^\\x00-\\U0010FFFF]\n"
+        );
+    }
+
+    #[test]
+    fn repetitions_stay_inside_the_limits() {
+        let ab = || text("ab");
+        for (expr, expected) in [
+            (repeat(text("a"), 0, Some(1999)), "root ::= \"a\"{0,1999}\n"),
+            (repeat(text("a"), 2, None), "root ::= \"a\"{2,}\n"),
+            (repeat(ab(), 3, Some(3)), "root ::= root-item{3}\nroot-item ::= \"ab\"\n"),
+            (many(ab()), "root ::= \"ab\"*\n"),
+            (option(choice([ab(), text("c")])), "root ::= (\"ab\" | \"c\")?\n"),
+            (
+                repeat(repeat(text("b"), 0, Some(50)), 0, Some(50)),
+                "root ::= root-item{0,50}\nroot-item ::= \"b\"{0,50}\n",
+            ),
+            (option(repeat(text("b"), 1, Some(50))), "root ::= root-item?\nroot-item ::= \"b\"{1,50}\n"),
+            (repeat(text("a"), 2500, None), "root ::= root-chunk{2} \"a\"{500} \"a\"*\nroot-chunk ::= \"a\"{1000}\n"),
+            (
+                repeat(text("a"), 0, Some(2500)),
+                "root ::= root-up-to-2\nroot-up-to-2 ::= root-less | root-chunk root-up-to\nroot-less ::= \"a\"{0,999}\n\
+                 root-chunk ::= \"a\"{1000}\nroot-up-to ::= root-less | root-chunk \"a\"{0,500}\n",
+            ),
+            (repeat(text("a"), 0, Some(MAX_COUNT + 1)), "root ::= \"a\"*\n"),
+            (
+                repeat(text("a"), u32::MAX, None),
+                "root ::= root-chunk-3{4} root-chunk-2{294} root-chunk{967} \"a\"{295} \"a\"*\n\
+                 root-chunk-3 ::= root-chunk-2{1000}\nroot-chunk-2 ::= root-chunk{1000}\nroot-chunk ::= \"a\"{1000}\n",
+            ),
+        ] {
+            assert_eq!(Builder::new().grammar(expr), expected);
+        }
+    }
+}

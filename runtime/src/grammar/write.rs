@@ -1,0 +1,199 @@
+//! Writes rules as GBNF: one rule to a line, as the engine wants it, with the few escapes that it knows.
+
+use std::fmt::Write;
+
+use super::builder::nothing;
+use super::{Builder, Class, Expr, RuleId};
+
+/// These rules, in this order.
+pub(super) fn write((builder, order): &(Builder, Vec<RuleId>)) -> String {
+    let mut writer = Writer { builder, out: String::new() };
+    for rule in order.iter().filter_map(|&rule| builder.get(rule)) {
+        if let Some(comment) = &rule.comment {
+            writer.out.push_str("# ");
+            // A comment ends with its line.
+            writer.out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
+            writer.out.push('\n');
+        }
+        writer.out.push_str(&rule.name);
+        writer.out.push_str(" ::= ");
+        match &rule.expr {
+            Some(expr) => writer.expr(expr, Place::Rule),
+            None => writer.class(&nothing()),
+        }
+        writer.out.push('\n');
+    }
+    writer.out
+}
+
+/// What an expression stands in: that decides about parentheses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Rule,
+    Choice,
+    Sequence,
+    Repeat,
+}
+
+struct Writer<'b> {
+    builder: &'b Builder,
+    out: String,
+}
+
+impl Writer<'_> {
+    fn expr(&mut self, expr: &Expr, place: Place) {
+        match expr {
+            Expr::Text(text) => {
+                self.out.push('"');
+                text.chars().for_each(|character| self.character(character, &['"', '\\']));
+                self.out.push('"');
+            }
+            Expr::Class(class) => self.class(class),
+            Expr::Rule(rule) => self.out.push_str(self.builder.name(*rule)),
+            // Of the engine's own making nothing can be repeated that is empty; here nothing is.
+            Expr::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            Expr::Sequence(parts) => {
+                self.list(parts, " ", Place::Sequence, matches!(place, Place::Sequence | Place::Repeat));
+            }
+            Expr::Choice(parts) if parts.is_empty() => self.class(&nothing()),
+            Expr::Choice(parts) => self.list(parts, " | ", Place::Choice, place != Place::Rule),
+            Expr::Repeat(this) => {
+                let nested = place == Place::Repeat;
+                if nested {
+                    self.out.push('(');
+                }
+                self.expr(&this.body, Place::Repeat);
+                self.count(this.min, this.max);
+                if nested {
+                    self.out.push(')');
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, parts: &[Expr], between: &str, place: Place, parentheses: bool) {
+        if parentheses {
+            self.out.push('(');
+        }
+        for (at, part) in parts.iter().enumerate() {
+            if at > 0 {
+                self.out.push_str(between);
+            }
+            self.expr(part, place);
+        }
+        if parentheses {
+            self.out.push(')');
+        }
+    }
+
+    fn count(&mut self, min: u32, max: Option<u32>) {
+        // Writing to a string cannot fail.
+        let _ = match (min, max) {
+            (0, None) => self.out.write_char('*'),
+            (1, None) => self.out.write_char('+'),
+            (0, Some(1)) => self.out.write_char('?'),
+            (min, None) => write!(self.out, "{{{min},}}"),
+            (min, Some(max)) if min == max => write!(self.out, "{{{min}}}"),
+            (min, Some(max)) => write!(self.out, "{{{min},{max}}}"),
+        };
+    }
+
+    fn class(&mut self, class: &Class) {
+        const SPECIAL: [char; 4] = ['[', ']', '\\', '-'];
+        // A class without a code point, and one with all, can only be written by way of the other.
+        if class.as_ranges().is_empty() {
+            let all = Class::ranges([('\0', char::MAX)]);
+            return self.class(&if class.is_negated() { all } else { all.negate() });
+        }
+        self.out.push('[');
+        if class.is_negated() {
+            self.out.push('^');
+        }
+        let mut hyphen = false;
+        for (at, &(first, last)) in class.as_ranges().iter().enumerate() {
+            if (first, last) == ('-', '-') {
+                // It is itself only at the end.
+                hyphen = true;
+            } else if first == '^' && at == 0 && !class.is_negated() {
+                self.out.push_str("\\x5E");
+                self.upper(first, last, &SPECIAL);
+            } else {
+                self.character(first, &SPECIAL);
+                self.upper(first, last, &SPECIAL);
+            }
+        }
+        if hyphen {
+            self.out.push('-');
+        }
+        self.out.push(']');
+    }
+
+    fn upper(&mut self, first: char, last: char, special: &[char]) {
+        if first != last {
+            // Two neighbours need no range.
+            if u32::from(last) - u32::from(first) > 1 {
+                self.out.push('-');
+            }
+            self.character(last, special);
+        }
+    }
+
+    fn character(&mut self, character: char, special: &[char]) {
+        let _ = match character {
+            '\n' => self.out.write_str("\\n"),
+            '\r' => self.out.write_str("\\r"),
+            '\t' => self.out.write_str("\\t"),
+            // The engine has no escape for it.
+            '-' if special.contains(&'-') => self.out.write_str("\\x2D"),
+            character if special.contains(&character) => write!(self.out, "\\{character}"),
+            '\'' | '"' | '\\' => self.out.write_char(character),
+            // Control characters, spaces that cannot be told from others, what joins its neighbours.
+            character if character.escape_debug().nth(1).is_some() => match u32::from(character) {
+                code @ 0..=0xFF => write!(self.out, "\\x{code:02X}"),
+                code @ 0x100..=0xFFFF => write!(self.out, "\\u{code:04X}"),
+                code => write!(self.out, "\\U{code:08X}"),
+            },
+            character => self.out.write_char(character),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{choice, many, option, repeat, sequence, some, text};
+    use super::*;
+
+    #[test]
+    fn writes_what_the_engine_reads() {
+        for (expr, expected) in [
+            (text(""), r#""""#),
+            (Expr::EMPTY, r#""""#),
+            (text("a\"b\\c\n\r\t'[]-^/"), r#""a\"b\\c\n\r\t'[]-^/""#),
+            (text("\0\u{7f}\u{a0}\u{200b}\u{e0001}é｜▁😀"), r#""\x00\x7F\xA0\u200B\U000E0001é｜▁😀""#),
+            (Class::ranges([('a', 'z'), ('0', '9'), ('_', '_')]).into(), "[0-9_a-z]"),
+            (Class::of(['-', 'a', 'b']).into(), "[ab-]"),
+            (Class::of(['-']).into(), "[-]"),
+            (Class::of(['-']).negate().into(), "[^-]"),
+            (Class::ranges([('+', '-'), ('-', '/')]).into(), "[+-/]"),
+            (Class::ranges([('*', '-')]).into(), r"[*-\x2D]"),
+            (Class::ranges([('-', '/')]).into(), r"[\x2D-/]"),
+            (Class::of(['^']).into(), r"[\x5E]"),
+            (Class::ranges([('^', 'z')]).into(), r"[\x5E-z]"),
+            (Class::of(['^', ']']).into(), r"[\]^]"),
+            (Class::of(['^']).negate().into(), "[^^]"),
+            (Class::of(['"', '\\', '[', ']', '\n']).negate().into(), r#"[^\n"\[-\]]"#),
+            (Class::any().into(), r"[^\x00]"),
+            (Class::of([]).into(), r"[^\x00-\U0010FFFF]"),
+            (Class::of([]).negate().into(), r"[\x00-\U0010FFFF]"),
+            (Expr::Choice(vec![]), r"[^\x00-\U0010FFFF]"),
+            (choice([text("a"), Expr::EMPTY]), r#""a" | """#),
+            (sequence([text("a"), choice([text("b"), text("c")])]), r#""a" ("b" | "c")"#),
+            (choice([sequence([text("a"), many(text("b"))]), text("c")]), r#""a" "b"* | "c""#),
+            (many(choice([text("a"), some(text("b"))])), r#"("a" | "b"+)*"#),
+            (option(repeat(text("b"), 2, Some(3))), r#"("b"{2,3})?"#),
+            (some(sequence([text("a"), Class::any().into()])), r#"("a" [^\x00])+"#),
+        ] {
+            assert_eq!(Builder::new().grammar(expr), format!("root ::= {expected}\n"));
+        }
+    }
+}
