@@ -20,8 +20,9 @@ pub(crate) struct Class {
 }
 
 impl Class {
+    /// Never a NUL: the engine refuses one whatever the grammar says.
     pub fn contains(&self, code: u32) -> bool {
-        self.meets(code, code)
+        code != 0 && self.meets(code, code)
     }
 
     /// Whether a code point between these two may be in it. Of a negated class that is said as the engine says it:
