@@ -43,6 +43,8 @@ pub enum Trigger {
 /// A text being read under a grammar.
 pub struct Session<'engine> {
     sampler: LlamaSampler,
+    /// Whether a trigger's own text did not fit: the engine must not be asked again.
+    broken: bool,
     /// The sampler points into its vocabulary.
     _engine: &'engine Engine,
 }
@@ -70,9 +72,6 @@ impl Engine {
 
     /// A session in which everything is allowed up to a trigger, and the grammar holds from there on.
     ///
-    /// The engine aborts the process where the text from the trigger on does not fit the grammar already: it takes a
-    /// trigger's text for granted.
-    ///
     /// # Errors
     ///
     /// The engine does not load the grammar.
@@ -84,7 +83,7 @@ impl Engine {
     }
 
     fn session(&self, sampler: LlamaSampler) -> Session<'_> {
-        Session { sampler, _engine: self }
+        Session { sampler, broken: false, _engine: self }
     }
 }
 
@@ -93,22 +92,26 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// How many of `bytes` were read before the one that the grammar refuses. The session stays before that byte.
+    /// How many of `bytes` were read before the one that is refused: by the grammar, and then the session stays before
+    /// that byte; or, in a lazy session, because it completes a trigger and the text from the trigger on does not fit
+    /// the grammar: then the session can read no more.
     pub fn accept(&mut self, bytes: &[u8]) -> Result<(), usize> {
         for (offset, &byte) in bytes.iter().enumerate() {
             let token = LlamaToken(vocabulary::token(byte));
-            // The engine aborts where it is made to accept what it refuses.
-            if !self.allows(token) {
+            if self.broken || !self.allows(token) {
                 return Err(offset);
             }
-            self.sampler.accept(token);
+            if self.sampler.try_accept(token).is_err() {
+                self.broken = true;
+                return Err(offset);
+            }
         }
         Ok(())
     }
 
     /// Whether the text may end here.
     pub fn complete(&mut self) -> bool {
-        self.allows(LlamaToken(vocabulary::END))
+        !self.broken && self.allows(LlamaToken(vocabulary::END))
     }
 
     fn allows(&mut self, token: LlamaToken) -> bool {

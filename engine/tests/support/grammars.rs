@@ -1,5 +1,6 @@
 //! Random grammars, as text: every construct that the engine reads, small enough to be asked about every short text.
-//! Left recursion is kept out, because one kind of it makes the engine hang; `limits.toml` has it.
+//! Left recursion is kept out, because one kind of it makes the engine hang; `limits.toml` has it. One rule
+//! recurs, in one place: the engine keeps every way to read a text apart, and more recursion has too many.
 
 use super::random::Random;
 
@@ -11,15 +12,32 @@ const NAMES: &[&str] = &["root", "a", "b-1", "C", "9"];
 /// A grammar.
 pub fn grammar(random: &mut Random) -> String {
     let count = 1 + random.below(NAMES.len());
-    let mut text = String::new();
-    for rule in 0..count {
-        let mut writer = Writer { text: &mut text, random, rule, rules: count };
-        writer.text.push_str(NAMES[rule]);
-        writer.text.push_str(" ::= ");
-        writer.alternatives(0);
-        text.push_str(if random.once_in(6) { " # done\n" } else { "\n" });
+    let mut recurs = random.once_in(2);
+    // From the last to the first: what a rule refers to is known.
+    let mut rules: Vec<(String, bool)> = Vec::new();
+    for rule in (0..count).rev() {
+        let mut writer = Writer { text: String::new(), random, rule, later: &rules, recurs: &mut recurs };
+        let needs = writer.alternatives(0);
+        let text = writer.text;
+        let comment = if random.once_in(6) { " # done" } else { "" };
+        rules.push((format!("{} ::= {text}{comment}\n", NAMES[rule]), needs));
     }
-    text
+    rules.into_iter().rev().map(|(text, _)| text).collect()
+}
+
+/// A grammar with a sign of the notation put in or taken out: often none any more.
+pub fn damaged(text: &str, random: &mut Random) -> String {
+    const SIGNS: &[char] =
+        &['"', '(', ')', '[', ']', '{', '}', '|', '*', '+', '?', ',', '\n', '#', '\\', '.', '0', '-', '^'];
+    let mut chars: Vec<char> = text.chars().collect();
+    let at = random.below(chars.len());
+    let signs: Vec<usize> = (0..chars.len()).filter(|&at| SIGNS.contains(&chars[at])).collect();
+    if random.once_in(2) && !signs.is_empty() {
+        chars.remove(*random.pick(&signs));
+    } else {
+        chars.insert(at, *random.pick(SIGNS));
+    }
+    chars.into_iter().collect()
 }
 
 /// A text of a few characters of the alphabet.
@@ -27,38 +45,52 @@ pub fn text(random: &mut Random) -> String {
     (0..random.below(8)).map(|_| *random.pick(ALPHABET)).collect()
 }
 
+/// Writes a rule. Its functions say whether what they wrote has to read something.
 struct Writer<'a> {
-    text: &'a mut String,
+    text: String,
     random: &'a mut Random,
-    /// The rule being written, and how many there are.
     rule: usize,
-    rules: usize,
+    /// The rules after it, from the last one, and whether each has to read something.
+    later: &'a [(String, bool)],
+    /// Whether the grammar is still to recur.
+    recurs: &'a mut bool,
 }
 
 impl Writer<'_> {
     /// What a rule or a group consists of, `depth` groups deep.
-    fn alternatives(&mut self, depth: usize) {
+    fn alternatives(&mut self, depth: usize) -> bool {
+        let mut needs = true;
         for number in 0..=self.random.below(3) {
             if number > 0 {
                 self.text.push_str(if depth > 0 && self.random.once_in(4) { "\n | " } else { " | " });
             }
-            self.sequence(depth);
+            needs &= self.sequence(depth);
         }
+        needs
     }
 
-    fn sequence(&mut self, depth: usize) {
-        let length = if self.random.once_in(12) { 0 } else { 1 + self.random.below(3) };
+    fn sequence(&mut self, depth: usize) -> bool {
+        if self.random.once_in(12) {
+            // A rule's last alternative that has nothing would go on in the next line.
+            self.text.push_str("\"\"");
+            return false;
+        }
         // Whether something has to be read before what comes next.
-        let mut consumed = false;
-        for _ in 0..length {
-            let needed = self.item(depth, consumed);
-            consumed |= needed & !self.quantifier();
+        let mut needs = false;
+        for _ in 0..=self.random.below(3) {
+            if needs && depth == 0 && *self.recurs {
+                self.text.push_str(NAMES[self.rule]);
+                *self.recurs = false;
+            } else {
+                let item = self.item(depth);
+                needs |= self.quantified(item);
+            }
             self.text.push(' ');
         }
+        needs
     }
 
-    /// Writes an item, and says whether it has to read something.
-    fn item(&mut self, depth: usize, consumed: bool) -> bool {
+    fn item(&mut self, depth: usize) -> bool {
         match self.random.below(12) {
             0..4 => self.literal(),
             4..7 => self.class(),
@@ -66,43 +98,36 @@ impl Writer<'_> {
                 self.text.push('.');
                 true
             }
-            7..10 => self.reference(consumed),
-            // What is in a group that repeats comes after itself, with nothing read in between.
-            _ if depth < 2 => {
+            7..10 if !self.later.is_empty() => {
+                let back = self.random.below(self.later.len());
+                self.text.push_str(NAMES[self.rule + self.later.len() - back]);
+                self.later[back].1
+            }
+            10.. if depth < 2 => {
                 self.text.push('(');
-                self.alternatives(depth + 1);
+                let needs = self.alternatives(depth + 1);
                 self.text.push(')');
-                false
+                needs
             }
             _ => self.literal(),
         }
     }
 
-    /// Writes a quantifier or none, and says whether what it is on may be left out.
-    fn quantifier(&mut self) -> bool {
+    /// Writes a quantifier or none after an item. Without a maximum only where the item has to read something: else the
+    /// engine loads some and hangs on others.
+    fn quantified(&mut self, item: bool) -> bool {
         let (small, more) = (self.random.below(3), self.random.below(3));
-        let (written, may_be_left_out) = match self.random.below(12) {
-            0 => ("*".to_owned(), true),
-            1 => ("+".to_owned(), false),
-            2 => ("?".to_owned(), true),
-            3 => (format!("{{{}}}", small + 1), false),
-            4 => (format!("{{{small},}}"), small == 0),
-            5 => (format!("{{ {small}, {} }}", small + more), small == 0),
-            _ => (String::new(), false),
+        let (written, needs) = match self.random.below(if item { 12 } else { 9 }) {
+            0 => ("?".to_owned(), false),
+            1 => (format!("{{{}}}", small + 1), item),
+            2 => (format!("{{ {small}, {} }}", small + more), item && small > 0),
+            9 => ("*".to_owned(), false),
+            10 => ("+".to_owned(), item),
+            11 => (format!("{{{small},}}"), item && small > 0),
+            _ => (String::new(), item),
         };
         self.text.push_str(&written);
-        may_be_left_out
-    }
-
-    /// To any rule where something was read before, else to a later one.
-    fn reference(&mut self, consumed: bool) -> bool {
-        let first = if consumed { 0 } else { self.rule + 1 };
-        if first >= self.rules {
-            return self.literal();
-        }
-        let to = first + self.random.below(self.rules - first);
-        self.text.push_str(NAMES[to]);
-        false
+        needs
     }
 
     fn literal(&mut self) -> bool {
