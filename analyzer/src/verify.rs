@@ -20,6 +20,19 @@ pub struct Verification {
     pub lost_by_template: u32,
     /// The ones that the parser read otherwise.
     pub failures: Vec<Failure>,
+    /// The ones that came back.
+    pub turns: Vec<Rendered>,
+}
+
+/// An assistant's turn that came back.
+#[derive(Clone, Debug)]
+pub struct Rendered {
+    /// The render, without what the generation prompt writes of it.
+    pub body: String,
+    /// What was rendered.
+    pub message: Message,
+    /// The tools that were offered.
+    pub tools: Tools,
 }
 
 /// A conversation that did not come back.
@@ -102,6 +115,11 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
         let past = || lab.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
         if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
             result.held += 1;
+            if same(&parsed, &expected) {
+                let body = until_end(&rendered, spec);
+                let body = body.strip_prefix(start).unwrap_or(body).to_owned();
+                result.turns.push(Rendered { body, message: expected, tools });
+            }
         } else {
             result.failures.push(Failure { rendered, expected, parsed });
         }

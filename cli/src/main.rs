@@ -9,6 +9,7 @@ mod analyze;
 mod check;
 mod codegen;
 mod failure;
+mod grammar;
 mod input;
 mod list;
 mod models;
@@ -68,6 +69,11 @@ enum Command {
         after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
     )]
     Codegen(codegen::Arguments),
+    /// Print the grammar that a sampler can hold a model to.
+    #[command(
+        after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --jsonl --models < cases.jsonl"
+    )]
+    Grammar(grammar::Arguments),
     /// Render random conversations through each template and parse them back.
     #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
     Verify(verify::Arguments),
@@ -103,6 +109,7 @@ fn main() -> ExitCode {
         Command::Parse(arguments) => parse::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
+        Command::Grammar(arguments) => grammar::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::List { specs: Some(folder), .. } => list::table(&folder),

@@ -50,9 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             (Some(folder), _) => interpreted(folder),
             (None, true) => input::lines(|line| {
                 let file = input::string(line, "template")?;
-                let parser = crate::models::by_file(file).ok_or_else(|| {
-                    format!("no parser is compiled in whose spec was made from a template file {file:?}")
-                })?;
+                let parser = compiled(file)?;
                 let case = Case::read(line)?;
                 Ok(case.answer_dyn(parser))
             }),
@@ -98,7 +96,20 @@ fn print(message: &Message) -> Done {
     Ok(())
 }
 
-fn analysed(path: &Path) -> Result<FormatSpec, String> {
+/// The compiled parser whose spec was made from a template of that file name.
+pub(crate) fn compiled(file: &str) -> Result<&'static dyn ChatParser, String> {
+    crate::models::by_file(file)
+        .ok_or_else(|| format!("no parser is compiled in whose spec was made from a template file {file:?}"))
+}
+
+/// The spec of a template, ready for the back ends.
+pub(crate) fn lowered(path: &Path) -> Result<(FormatSpec, Lowered), String> {
+    let spec = analysed(path)?;
+    let lowered = Lowered::new(&spec).map_err(|e| e.to_string())?;
+    Ok((spec, lowered))
+}
+
+pub(crate) fn analysed(path: &Path) -> Result<FormatSpec, String> {
     let text = input::text(path).map_err(|e| e.to_string())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let spec = unjinja_build::analyze_text(&text, &Naming::of_file(&file)).map_err(|e| e.to_string())?;
@@ -117,11 +128,7 @@ fn interpreted(folder: &Path) -> Done {
     input::lines(|line| {
         let name = input::string(line, "template")?;
         let path = input::in_folder(folder, name)?;
-        let made = known.entry(name.to_owned()).or_insert_with(|| {
-            let spec = analysed(&path)?;
-            let lowered = Lowered::new(&spec).map_err(|e| e.to_string())?;
-            Ok((spec, lowered))
-        });
+        let made = known.entry(name.to_owned()).or_insert_with(|| lowered(&path));
         let (spec, lowered) = made.as_ref().map_err(Clone::clone)?;
         let case = Case::read(line)?;
         Ok(case.answer(lowered.interpreter(spec)))

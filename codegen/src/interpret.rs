@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, State};
+use unjinja_runtime::grammar::{self, Grammar, GrammarError, GrammarOptions};
+use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, State, Tools};
 use unjinja_spec::FormatSpec;
 
 use crate::automaton::{self, Arm, Automaton, Step};
 use crate::plan::{Action, ArgumentKind, Hole};
-use crate::{Lowered, runtime_channel};
+use crate::{Lowered, gbnf, runtime_channel};
 
 /// A parser that interprets a spec. Cheap to clone.
 ///
@@ -39,6 +40,10 @@ impl<'s> Interpreter<'s> {
             files: files.map(String::as_str).collect(),
             preserved: spec.tokens.preserved.iter().map(String::as_str).collect(),
         }
+    }
+
+    pub(crate) fn facts_and_entries(&self) -> (Facts<'_>, &[Entry<'_>]) {
+        (Machine::facts(self), &self.entries)
     }
 
     fn state(&self, state: State) -> &automaton::State {
@@ -153,16 +158,23 @@ impl Machine for Interpreter<'_> {
             None => false,
         }
     }
+
+    fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        let make = |plan: &grammar::Plan<'_>| {
+            grammar::assemble(plan, Machine::facts(self), &self.entries, tools, options)
+        };
+        gbnf::with_plan(&self.automaton, make)
+    }
 }
 
-fn next_cores(arm: &Arm) -> Vec<&str> {
+pub(crate) fn next_cores(arm: &Arm) -> Vec<&str> {
     match &arm.confirm {
         automaton::Confirm::Next(cores) => cores.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     }
 }
 
-fn marker<'a>(arm: &'a Arm, next: &'a [&'a str]) -> Marker<'a> {
+pub(crate) fn marker<'a>(arm: &'a Arm, next: &'a [&'a str]) -> Marker<'a> {
     let confirm = match &arm.confirm {
         automaton::Confirm::Nothing => Confirm::Nothing,
         automaton::Confirm::Next(_) => Confirm::Next(next),

@@ -26,6 +26,7 @@ use quote::{format_ident, quote};
 use unjinja_spec::{Channel, FormatSpec, GenerationPrompt, ReasoningMode};
 
 mod automaton;
+mod gbnf;
 mod interpret;
 mod lower;
 pub mod plan;

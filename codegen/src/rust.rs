@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use unjinja_runtime::Channel;
 use unjinja_spec::FormatSpec;
 
-use crate::Lowered;
+use crate::{Lowered, gbnf};
 use crate::automaton::{Arm, Confirm, State, Step};
 use crate::plan::{Action, ArgumentKind, Hole};
 
@@ -55,12 +55,15 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
     let has_shapes = states.clone().any(|(_, state)| matches!(state.hole, Some(Hole::Object(_))));
     let has_markers = states.clone().any(|(_, state)| !state.arms.is_empty());
     let mut imports =
-        vec!["Channel", "Entry", "Facts", "Flow", "Found", "Io", "Machine", "Message", "Options", "State", "Stream"];
+        vec!["Channel", "Entry", "Facts", "Flow", "Found", "Io", "Machine", "Message", "Options", "State", "Stream", "Tools"];
     imports.extend(has_shapes.then_some("CallShape"));
     imports.extend(has_markers.then_some("Marker"));
     imports.sort_unstable();
+    let grammar = gbnf::items(spec, lowered, &used, runtime);
+    let grammar_imports = gbnf::imports(lowered, &used, runtime);
     let imports = imports.iter().map(|name| format_ident!("{name}"));
     quote! {
+        #grammar_imports
         use #runtime::{#(#imports),*};
 
         /// The parser; it holds no data.
@@ -95,6 +98,8 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
         #(#markers)*
         #(#shapes)*
 
+        #grammar
+
         impl Machine for Parser {
             fn facts(&self) -> Facts<'_> {
                 FACTS
@@ -121,6 +126,10 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
 
             fn end(&self, state: State, #io_at_end: &mut Io<'_>) -> bool {
                 #ends
+            }
+
+            fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+                #runtime::grammar::assemble(&PLAN, FACTS, ENTRIES, tools, options)
             }
         }
     }

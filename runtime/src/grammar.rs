@@ -3,9 +3,27 @@
 //! Nothing here knows a model or a format. Input may be hostile: whatever is given, the result is a grammar that the
 //! engine can load, or an error; depth, count and size are limited, and what is not expressed is reported.
 
+mod assemble;
 mod builder;
+mod call;
 mod expr;
+mod graph;
+mod options;
+mod plan;
+mod trigger;
+mod turn;
+mod until;
+mod values;
+mod schema;
+mod subset;
 mod write;
 
+pub use assemble::{Grammar, GrammarError, Reasoning, assemble};
 pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
 pub use expr::{Class, Expr, Repeat, choice, many, option, repeat, sequence, some, text};
+pub use options::{GrammarOptions, ToolChoice};
+pub use plan::{Act, Argument, Node, Plan, Reads, Step};
+pub use trigger::Trigger;
+pub use values::Wider;
+pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
+pub use subset::{Item, one_or_more, subset};

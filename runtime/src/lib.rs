@@ -21,6 +21,7 @@ mod value;
 
 pub use call_object::CallShape;
 pub use event::{Channel, Event};
+pub use grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Trigger};
 pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
 pub use json::close as close_json;
 pub use machine::{Confirm, Entry, Facts, Flow, Found, Machine, Marker, State};

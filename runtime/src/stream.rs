@@ -2,10 +2,12 @@
 //! Batch parsing is one push and a finish.
 
 use crate::event::{Channel, Event};
+use crate::grammar::{Grammar, GrammarError, GrammarOptions};
 use crate::io::{Io, Memory};
 use crate::machine::{Entry, Facts, Flow, Machine, State};
 use crate::message::Message;
 use crate::options::Options;
+use crate::tools::Tools;
 
 /// A parser in the middle of a turn.
 ///
@@ -142,7 +144,7 @@ impl<M: Machine> Stream<M> {
 }
 
 /// Where the model's output begins, and what of the prompt's text is already part of the message.
-fn enter<'e, 'o>(facts: Facts<'e>, entries: &'e [Entry<'e>], options: &'o Options) -> (Option<&'e Entry<'e>>, &'o str) {
+pub(crate) fn enter<'e, 'o>(facts: Facts<'e>, entries: &'e [Entry<'e>], options: &'o Options) -> (Option<&'e Entry<'e>>, &'o str) {
     let Some(prompt) = options.generation_prompt.as_deref() else {
         let wanted = entries.iter().find(|e| e.thinking == options.thinking);
         let wanted = wanted.or_else(|| entries.iter().find(|e| e.thinking.is_none()));
@@ -182,6 +184,18 @@ pub trait ChatParser: Send + Sync {
 
     /// A streaming parser for one turn.
     fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send>;
+
+    /// A grammar for a sampler, with each tool's schema compiled in.
+    ///
+    /// # Errors
+    /// Where what is asked for cannot be had: a call without tools, or schemas that nothing satisfies.
+    fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError>;
+
+    /// A grammar for calls of any tool with any arguments.
+    ///
+    /// # Errors
+    /// As [`grammar`](Self::grammar).
+    fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError>;
 }
 
 /// Any model's parser in the middle of a turn; see [`Stream`].
@@ -207,6 +221,14 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
 
     fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send> {
         Box::new(Stream::new(self.clone(), options))
+    }
+
+    fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        Machine::grammar(self, Some(tools), options)
+    }
+
+    fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        Machine::grammar(self, None, options)
     }
 }
 

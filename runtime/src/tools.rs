@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::value::Types;
 
-mod schema;
+pub(crate) mod schema;
 
 /// The tools that a request offers. Cheap to clone.
 ///

@@ -56,6 +56,11 @@ impl Types {
         self.0 == 0
     }
 
+    /// The types as bits, one for each constant; numbers with a fraction have one of their own.
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether a string may stand here.
     const fn has_string(self) -> bool {
         self.is_unknown() || self.contains(Self::STRING)

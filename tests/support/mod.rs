@@ -15,6 +15,7 @@ use unjinja_codegen::Lowered;
 use unjinja_spec::FormatSpec;
 
 mod find;
+pub mod grammar;
 
 pub type Failure = Box<dyn std::error::Error>;
 

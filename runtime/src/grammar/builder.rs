@@ -56,6 +56,8 @@ pub struct Builder {
     /// Rules by the hash of what they match. Equal hashes are compared.
     known: HashMap<u64, Vec<RuleId>>,
     hasher: BuildHasherDefault<DefaultHasher>,
+    /// Rules that are found again by what they are for.
+    kept: HashMap<String, RuleId>,
 }
 
 impl Builder {
@@ -101,6 +103,16 @@ impl Builder {
         if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
             rule.comment = Some(comment.to_owned());
         }
+    }
+
+    /// The rule that was kept for this purpose.
+    pub fn kept(&self, purpose: &str) -> Option<RuleId> {
+        self.kept.get(purpose).copied()
+    }
+
+    /// Keeps a rule for a purpose, so that it need not be made again to be shared.
+    pub fn keep(&mut self, purpose: &str, rule: RuleId) {
+        self.kept.insert(purpose.to_owned(), rule);
     }
 
     /// The name of a rule.

@@ -144,7 +144,7 @@ impl<'s> Resolver<'s> {
 }
 
 /// What the keyword `type` says: a name or a list of names.
-fn declared(value: &Value) -> Says {
+pub(crate) fn declared(value: &Value) -> Option<Types> {
     match value {
         Value::String(name) => named(name),
         Value::Array(names) => union(names.iter().map(|name| name.as_str().and_then(named))),
@@ -166,7 +166,8 @@ fn named(name: &str) -> Says {
     })
 }
 
-fn type_of(value: &Value) -> Types {
+/// The type of a value.
+pub(crate) fn type_of(value: &Value) -> Types {
     match value {
         Value::Null => Types::NULL,
         Value::Bool(_) => Types::BOOLEAN,

@@ -1,0 +1,188 @@
+//! A grammar from a plan, tools and options: which part of the turn it holds for, what triggers it, and what goes with
+//! it.
+
+use std::fmt;
+
+use super::GrammarOptions;
+use super::call::ToolRules;
+use super::options::ToolChoice;
+use super::plan::{Act, Plan, Reads};
+use super::trigger::{self, Trigger};
+use super::turn::{Offered, Rules, Turn};
+use super::values::Wider;
+use crate::event::Channel;
+use crate::machine::{Confirm, Entry, Facts};
+use crate::stream;
+use crate::tools::Tools;
+
+/// A grammar, and what a sampler needs with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grammar {
+    /// GBNF; its first rule is `root`. Empty where nothing is to be constrained.
+    pub text: String,
+    /// The grammar holds from a trigger on, and until one comes all text is free. Else it holds for the whole turn.
+    pub lazy: bool,
+    /// What a lazy grammar begins with.
+    pub triggers: Vec<Trigger>,
+    /// Markers that a detokenizer must keep.
+    pub preserved_tokens: Vec<String>,
+    /// Texts that end a turn.
+    pub stops: Vec<String>,
+    /// What the prompt already wrote of what the grammar holds for: the sampler has to be given it first.
+    pub prefill: String,
+    /// The markers of reasoning, for a reasoning budget.
+    pub reasoning: Option<Reasoning>,
+    /// What the grammar accepts more widely than the schemas ask.
+    pub widened: Vec<Wider>,
+}
+
+/// The markers of reasoning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reasoning {
+    /// What opens it; empty where only the prompt does.
+    pub start: String,
+    /// What closes it.
+    pub end: String,
+    /// It is open where the model's output begins.
+    pub open: bool,
+}
+
+/// Why there is no grammar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GrammarError {
+    /// The tool that was asked for is not offered.
+    UnknownTool(String),
+    /// A call was asked for, and no tool is offered.
+    NoTools,
+    /// A call was asked for, and the format has none.
+    NoCalls,
+    /// The parser carries no plan: it was not made from a spec.
+    NoPlan,
+    /// No text fits: the schemas contradict themselves.
+    Nothing,
+}
+
+impl fmt::Display for GrammarError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownTool(name) => {
+                write!(f, "the tool choice names {name:?}, which is not offered: offer it, or choose another")
+            }
+            Self::NoTools => write!(f, "a call is required, but no tool is offered: pass the tools"),
+            Self::NoCalls => write!(f, "a call is required, but this format has no tool calls"),
+            Self::NoPlan => write!(f, "this parser was not made from a spec, so there is nothing to make a grammar of"),
+            Self::Nothing => write!(f, "no output can satisfy the schemas: look for a schema that contradicts itself"),
+        }
+    }
+}
+
+impl std::error::Error for GrammarError {}
+
+/// Makes a grammar; `tools` is `None` where any tool may be called.
+///
+/// # Errors
+/// Where what is asked for cannot be had: a call without tools, or schemas that nothing satisfies.
+pub fn assemble(
+    plan: &Plan<'_>,
+    facts: Facts<'_>,
+    entries: &[Entry<'_>],
+    tools: Option<&Tools>,
+    options: &GrammarOptions,
+) -> Result<Grammar, GrammarError> {
+    let entry = stream::enter(facts, entries, &options.turn);
+    let (state, read, rest) = match entry {
+        (Some(entry), rest) => (entry.state, entry.read, rest),
+        (None, rest) => (plan.start, "", rest),
+    };
+    let open = plan.reasoning == Some(state);
+    let mut grammar = Grammar {
+        preserved_tokens: facts.preserved_tokens.iter().map(|&token| token.to_owned()).collect(),
+        stops: stops(plan),
+        reasoning: reasoning(plan, open),
+        ..Grammar::default()
+    };
+    let offered = offered(plan, tools, &options.tool_choice)?;
+    let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
+    if offered.is_none() && options.response_schema.is_none() {
+        let free = match tools {
+            // Nothing looks like a call by chance.
+            Some(tools) => tools.is_empty() || options.tool_choice != ToolChoice::None,
+            None => true,
+        };
+        if free || !has_calls(plan) {
+            return Ok(grammar);
+        }
+    }
+    let lazy = offered.is_some() && !required && options.response_schema.is_none() && read.is_empty();
+    let triggers = match &offered {
+        Some(offered) if lazy => trigger::triggers(plan, offered),
+        _ => Vec::new(),
+    };
+    grammar.lazy = !triggers.is_empty();
+    let rules = Rules {
+        offered,
+        required,
+        parallel: options.parallel_tool_calls,
+        reasoning: options.turn.thinking != Some(false) || open,
+        response: options.response_schema.as_ref(),
+    };
+    let turn = Turn::new(plan, rules);
+    let (text, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
+    grammar.text = text.ok_or(GrammarError::Nothing)?;
+    grammar.triggers = triggers;
+    grammar.prefill = if grammar.lazy { String::new() } else { rest.to_owned() };
+    grammar.widened = values.widened;
+    Ok(grammar)
+}
+
+/// What may be called; `None` where nothing may.
+fn offered(plan: &Plan<'_>, tools: Option<&Tools>, choice: &ToolChoice) -> Result<Option<Offered>, GrammarError> {
+    let named = match choice {
+        ToolChoice::None => return Ok(None),
+        ToolChoice::Named(name) => Some(name),
+        ToolChoice::Auto | ToolChoice::Required => None,
+    };
+    let wanted = *choice != ToolChoice::Auto;
+    if !has_calls(plan) {
+        return if wanted { Err(GrammarError::NoCalls) } else { Ok(None) };
+    }
+    let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
+    if let Some(name) = named {
+        let tool = tools.get(name).ok_or_else(|| GrammarError::UnknownTool(name.clone()))?;
+        return Ok(Some(Offered::These(vec![ToolRules::new(tools, tool)])));
+    }
+    if tools.is_empty() {
+        return if wanted { Err(GrammarError::NoTools) } else { Ok(None) };
+    }
+    Ok(Some(Offered::These(tools.iter().map(|tool| ToolRules::new(tools, tool)).collect())))
+}
+
+/// Whether the format has calls.
+fn has_calls(plan: &Plan<'_>) -> bool {
+    plan.nodes.iter().flat_map(|node| node.steps).any(|step| step.acts.contains(&Act::OpenCall))
+}
+
+/// The texts that end a turn.
+fn stops(plan: &Plan<'_>) -> Vec<String> {
+    let mut stops: Vec<String> = Vec::new();
+    for marker in plan.nodes.iter().flat_map(|node| node.markers) {
+        if marker.confirm == Confirm::End && !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
+            stops.retain(|stop| !stop.starts_with(marker.core));
+            stops.push(marker.core.to_owned());
+        }
+    }
+    stops
+}
+
+fn reasoning(plan: &Plan<'_>, open: bool) -> Option<Reasoning> {
+    let inside = plan.nodes.get(usize::from(plan.reasoning?.0))?;
+    let with = |node: &super::Node<'_>, act: Act<'_>| {
+        let both = node.markers.iter().zip(node.steps);
+        both.into_iter().find(|(_, step)| step.acts.contains(&act)).map(|(marker, _)| marker.core.to_owned())
+    };
+    let end = with(inside, Act::CloseReasoning)?;
+    let texts = plan.nodes.iter().filter(|node| matches!(node.reads, Reads::Text(Channel::Content)));
+    let start = texts.filter_map(|node| with(node, Act::OpenReasoning)).next().unwrap_or_default();
+    Some(Reasoning { start, end, open })
+}

@@ -1,0 +1,533 @@
+//! Calls: the tools that may be called, which arguments are left to write, and how each is written.
+
+use serde_json::Value;
+
+use super::graph::{NodeId, Piece, Way};
+use super::plan::{Act, Argument, Reads};
+use super::turn::{At, Call, Key, Offered, Turn};
+use super::values::Syntax;
+use super::{Expr, choice, option, repeat, sequence, text};
+use crate::call_object::CallShape;
+use crate::machine::State;
+use crate::tools::{Tool, Tools};
+use crate::value::Types;
+
+/// Which arguments of a call are written, as far as it matters.
+pub(super) type Done = u32;
+
+/// So many arguments may stand in any order, each once: each set of them is a rule.
+const ANY_ORDER: usize = 4;
+
+/// A tool, as the grammar sees it.
+#[derive(Clone, Debug)]
+pub(super) struct ToolRules {
+    pub(super) name: String,
+    pub(super) parameters: Value,
+    pub(super) properties: Vec<Property>,
+    /// Whether other arguments may be given.
+    pub(super) open: bool,
+    order: Order,
+}
+
+/// An argument that a schema names.
+#[derive(Clone, Debug)]
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) schema: Value,
+    pub(super) types: Types,
+    required: bool,
+}
+
+/// In which order tagged arguments may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Any, each once.
+    Any,
+    /// Any; those that are not required more than once.
+    Required,
+    /// Required ones in the schema's order, others anywhere and more than once.
+    Schema,
+}
+
+impl ToolRules {
+    pub(super) fn new(tools: &Tools, tool: &Tool) -> Self {
+        let mut found = Found::default();
+        found.collect(&tool.parameters, &tool.parameters, 0);
+        let properties: Vec<Property> = found
+            .properties
+            .into_iter()
+            .map(|(name, schema)| Property {
+                types: tools.argument_types(&tool.name, &name),
+                required: found.required.contains(&name),
+                name,
+                schema,
+            })
+            .collect();
+        let required = properties.iter().filter(|property| property.required).count();
+        let order = match () {
+            () if properties.len() <= ANY_ORDER => Order::Any,
+            () if required <= ANY_ORDER => Order::Required,
+            () => Order::Schema,
+        };
+        let (name, parameters) = (tool.name.clone(), tool.parameters.clone());
+        Self { name, parameters, properties, open: !found.closed, order }
+    }
+
+    /// A tool of which nothing is known.
+    fn any() -> Self {
+        let (name, parameters) = ("any".to_owned(), Value::Bool(true));
+        Self { name, parameters, properties: Vec::new(), open: true, order: Order::Any }
+    }
+
+    /// What is written once this argument is, too. `None` where it may not stand now.
+    fn write(&self, done: Done, property: usize) -> Option<Done> {
+        let required = self.properties[property].required;
+        let before = |n: usize| self.properties[..n].iter().filter(|p| p.required).count();
+        match self.order {
+            Order::Any => bit(done, property),
+            Order::Required if required => bit(done, before(property)),
+            Order::Schema if required => (done as usize == before(property)).then_some(done + 1),
+            Order::Required | Order::Schema => Some(done),
+        }
+    }
+
+    /// Whether all that is required is written.
+    pub(super) fn is_complete(&self, done: Done) -> bool {
+        let required = self.properties.iter().filter(|property| property.required).count();
+        match self.order {
+            Order::Any => {
+                self.properties.iter().enumerate().all(|(at, property)| !property.required || done & (1 << at) != 0)
+            }
+            Order::Required => done.count_ones() as usize == required,
+            Order::Schema => done as usize == required,
+        }
+    }
+
+    fn has_required(&self) -> bool {
+        self.properties.iter().any(|property| property.required)
+    }
+}
+
+fn bit(done: Done, at: usize) -> Option<Done> {
+    (done & (1 << at) == 0).then_some(done | 1 << at)
+}
+
+/// The arguments that a schema names.
+#[derive(Default)]
+struct Found {
+    properties: Vec<(String, Value)>,
+    required: Vec<String>,
+    closed: bool,
+}
+
+/// How deep references and combinations are followed.
+const DEPTH: usize = 16;
+
+impl Found {
+    fn collect(&mut self, root: &Value, schema: &Value, depth: usize) {
+        let Some(object) = schema.as_object() else { return };
+        if depth > DEPTH {
+            return;
+        }
+        for (name, schema) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            if !self.properties.iter().any(|(known, _)| known == name) {
+                self.properties.push((name.clone(), schema.clone()));
+            }
+        }
+        let required = object.get("required").and_then(Value::as_array).into_iter().flatten();
+        self.required.extend(required.filter_map(Value::as_str).map(str::to_owned));
+        self.closed |= object.get("additionalProperties") == Some(&Value::Bool(false));
+        if let Some(target) = target(root, schema) {
+            self.collect(root, target, depth + 1);
+        }
+        for part in object.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.collect(root, part, depth + 1);
+        }
+        // What only some alternatives name may be given, and need not.
+        for key in ["anyOf", "oneOf"] {
+            for part in object.get(key).and_then(Value::as_array).into_iter().flatten() {
+                let mut inner = Self::default();
+                inner.collect(root, part, depth + 1);
+                for (name, schema) in inner.properties {
+                    match self.properties.iter_mut().find(|(known, _)| *known == name) {
+                        Some((_, known)) if *known != schema => {
+                            *known = serde_json::json!({"anyOf": [known.take(), schema]});
+                        }
+                        Some(_) => {}
+                        None => self.properties.push((name, schema)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The schema that a `$ref` leads to.
+fn target<'s>(root: &'s Value, schema: &'s Value) -> Option<&'s Value> {
+    root.pointer(schema.get("$ref")?.as_str()?.strip_prefix('#')?)
+}
+
+/// What the value of an argument may be.
+#[derive(Clone, Copy)]
+enum Wanted<'t> {
+    Anything,
+    Property(usize, &'t Property),
+}
+
+impl<'a> Turn<'a> {
+    // ----- arguments one by one -----
+
+    pub(super) fn argument_name(&mut self, at: At) -> Vec<Way> {
+        let Call::Tool(number, done) = at.call else {
+            let any = ToolRules::any();
+            let Some((argument, next)) = self.argument(at.state, usize::MAX, &any, Wanted::Anything) else {
+                return self.any_name(at);
+            };
+            let to = self.to(At { state: next, ..at });
+            return vec![vec![Piece::Node(argument), to]];
+        };
+        let Some(Offered::These(tools)) = &self.rules.offered else { return Vec::new() };
+        let tool = tools[number].clone();
+        let mut ways = Vec::new();
+        for (index, property) in tool.properties.iter().enumerate() {
+            let Some(then) = tool.write(done, index) else { continue };
+            let wanted = Wanted::Property(index, property);
+            if let Some((argument, next)) = self.argument(at.state, number, &tool, wanted) {
+                let to = self.to(At { state: next, call: Call::Tool(number, then), ..at });
+                ways.push(vec![Piece::Node(argument), to]);
+            }
+        }
+        if tool.open
+            && let Some((argument, next)) = self.argument(at.state, number, &tool, Wanted::Anything)
+        {
+            let to = self.to(At { state: next, ..at });
+            ways.push(vec![Piece::Node(argument), to]);
+        }
+        ways
+    }
+
+    /// One argument: its name, its value, and the marker that closes it. And the state behind it.
+    fn argument(
+        &mut self,
+        state: State,
+        number: usize,
+        tool: &ToolRules,
+        wanted: Wanted<'_>,
+    ) -> Option<(NodeId, State)> {
+        let key = match wanted {
+            Wanted::Anything => (state, number, None),
+            Wanted::Property(index, _) => (state, number, Some(index)),
+        };
+        if let Some(known) = self.arguments.get(&key) {
+            return *known;
+        }
+        let made = self.make_argument(state, tool, wanted);
+        self.arguments.insert(key, made);
+        made
+    }
+
+    fn make_argument(&mut self, state: State, tool: &ToolRules, wanted: Wanted<'_>) -> Option<(NodeId, State)> {
+        let (name, label) = match wanted {
+            Wanted::Property(_, property) => (text(&*property.name), format!("{}-{}", tool.name, property.name)),
+            Wanted::Anything => {
+                let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).collect();
+                let class = self.name_class(state);
+                let other = self.values.other_than(&mut self.builder, &known, &class);
+                (other, format!("{}-other-argument", tool.name))
+            }
+        };
+        let mut ways: Vec<Way> = Vec::new();
+        let mut behind: Option<State> = None;
+        for (marker, step) in self.steps(At::new(state)) {
+            let kind = step.acts.iter().find_map(|act| match act {
+                Act::Argument(kind) => Some(*kind),
+                _ => None,
+            })?;
+            let mut lead: Way = vec![Piece::Expr(name.clone())];
+            if !marker.before.is_empty() {
+                lead.push(self.space());
+            }
+            lead.push(Piece::Expr(text(if marker.take { marker.core } else { "" })));
+            let (values, next) = self.argument_value(step.next, kind, marker.after, tool, wanted)?;
+            if behind.is_some_and(|other| other != next) {
+                return None;
+            }
+            behind = Some(next);
+            ways.extend(values.into_iter().map(|value| lead.iter().cloned().chain(value).collect::<Way>()));
+        }
+        Some((self.graph.filled(label, ways), behind?))
+    }
+
+    /// What stands behind an argument's name: markers, the value, the marker that closes it.
+    fn argument_value(
+        &mut self,
+        mut state: State,
+        kind: Argument,
+        mut layout: &'a str,
+        tool: &ToolRules,
+        wanted: Wanted<'_>,
+    ) -> Option<(Vec<Way>, State)> {
+        let mut lead: Way = Vec::new();
+        // Between a name and its value there are at most a few markers.
+        for _ in 0..8 {
+            let steps = self.steps(At::new(state));
+            let next = match self.node(state).reads {
+                Reads::Literal(_) => self.node(state).otherwise?.next,
+                _ => steps.first()?.1.next,
+            };
+            match self.node(state).reads {
+                Reads::Markers if steps.iter().all(|(_, step)| step.next == next && step.acts.is_empty()) => {
+                    lead.push(self.space());
+                    lead.push(Piece::Expr(choice(steps.iter().map(|(marker, _)| text(marker.core)))));
+                    layout = steps[0].0.after;
+                    state = next;
+                }
+                Reads::Literal(quote) => {
+                    let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::Quoted(quote) };
+                    let value = match wanted {
+                        Wanted::Anything => self.values.any(&mut self.builder, syntax),
+                        Wanted::Property(_, property) => self.typed(tool, &property.schema, syntax)?,
+                    };
+                    lead.push(self.space());
+                    lead.push(Piece::Expr(value));
+                    return Some((vec![lead], next));
+                }
+                Reads::Value if steps.iter().all(|(_, step)| step.next == next && step.acts.is_empty()) => {
+                    let values = self.raw_value(state, kind, layout, tool, wanted);
+                    let ways = values.into_iter().map(|value| lead.iter().cloned().chain(value).collect()).collect();
+                    return Some((ways, next));
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The raw text of a value, and the marker that closes it.
+    fn raw_value(
+        &mut self,
+        state: State,
+        kind: Argument,
+        layout: &str,
+        tool: &ToolRules,
+        wanted: Wanted<'_>,
+    ) -> Vec<Way> {
+        let any = vec![Piece::Node(self.graph.node(Key::Value(state, 0)))];
+        let Wanted::Property(_, property) = wanted else {
+            return match kind {
+                Argument::Other { python } => {
+                    let syntax = if python { Syntax::Python } else { Syntax::Json };
+                    let value = self.values.any_but_text(&mut self.builder, syntax);
+                    vec![self.closed(state, value)]
+                }
+                _ => vec![any],
+            };
+        };
+        let text_may_be = property.types.is_unknown() || property.types.contains(Types::STRING);
+        let others_may_be = property.types != Types::STRING;
+        let as_text = match kind {
+            Argument::BySchema { .. } | Argument::Text => text_may_be,
+            Argument::Other { .. } | Argument::Literal => false,
+        };
+        let as_other = match kind {
+            // Any text is a string, so nothing is left.
+            Argument::BySchema { .. } => !text_may_be,
+            Argument::Other { .. } => others_may_be,
+            Argument::Text | Argument::Literal => false,
+        };
+        let mut ways = Vec::new();
+        if as_text {
+            match listed(&tool.parameters, &property.schema, 0) {
+                Some(values) => {
+                    let typed = matches!(kind, Argument::BySchema { .. });
+                    let texts = values.iter().filter_map(|value| match value {
+                        Value::String(value) => Some(value.clone()),
+                        value if typed => Some(value.to_string()),
+                        _ => None,
+                    });
+                    let texts: Vec<Expr> = texts.map(text).collect();
+                    ways.push(self.exactly(state, layout, choice(texts)));
+                }
+                None => {
+                    self.values.note_text(&tool.name, &property.name, &property.schema);
+                    ways.push(any);
+                }
+            }
+        }
+        if as_other {
+            let python = matches!(kind, Argument::BySchema { python: true } | Argument::Other { python: true });
+            let syntax = if python { Syntax::Python } else { Syntax::Json };
+            let schema = match text_may_be && !property.types.is_unknown() {
+                // The part of the schema that is no string.
+                true => serde_json::json!({"allOf": [property.schema, {"type": NO_STRING}]}),
+                false => property.schema.clone(),
+            };
+            if let Some(value) = self.typed(tool, &schema, syntax) {
+                ways.push(self.closed(state, value));
+            }
+        }
+        ways
+    }
+
+    /// A value with white space around it, and the marker that closes it.
+    fn closed(&mut self, state: State, value: Expr) -> Way {
+        let space = self.space();
+        let closers = self.closers(state);
+        vec![space.clone(), Piece::Expr(value), space, Piece::Expr(closers)]
+    }
+
+    /// A text with as much white space around it as the template writes, and the marker that closes it.
+    fn exactly(&mut self, state: State, layout: &str, value: Expr) -> Way {
+        let markers = self.node(state).markers;
+        let before = markers.first().map_or("", |marker| marker.before);
+        let parts = [option(text(layout)), value, option(text(before)), self.closers(state)];
+        parts.into_iter().map(Piece::Expr).collect()
+    }
+
+    fn closers(&self, state: State) -> Expr {
+        choice(self.node(state).markers.iter().map(|marker| text(marker.core)))
+    }
+
+    /// A value of a schema. `None` where none fits.
+    fn typed(&mut self, tool: &ToolRules, schema: &Value, syntax: Syntax<'_>) -> Option<Expr> {
+        self.values.typed(&mut self.builder, &tool.name, &tool.parameters, schema, syntax)
+    }
+
+    // ----- arguments as one value -----
+
+    /// The arguments of a call as one object.
+    pub(super) fn whole_arguments(&mut self, call: Call, python: bool) -> Option<Expr> {
+        let syntax = if python { Syntax::Python } else { Syntax::Json };
+        match (call, &self.rules.offered) {
+            (Call::Tool(number, _), Some(Offered::These(tools))) => {
+                let tool = tools[number].clone();
+                self.typed(&tool, &tool.parameters, syntax)
+            }
+            _ => Some(self.values.any_object(&mut self.builder, syntax)),
+        }
+    }
+
+    // ----- calls as one object -----
+
+    /// A call as one object that holds name and arguments.
+    pub(super) fn object(&mut self, shape: &CallShape<'_>) -> Option<Expr> {
+        let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
+        match &self.rules.offered {
+            None => None,
+            Some(Offered::Any) => {
+                let name = self.values.any_name(&mut self.builder, syntax);
+                let arguments = self.values.any_object(&mut self.builder, syntax);
+                Some(self.call_object(shape, name, arguments, true))
+            }
+            Some(Offered::These(tools)) => {
+                let tools = tools.clone();
+                let mut calls = Vec::with_capacity(tools.len());
+                for tool in &tools {
+                    let Some(arguments) = self.typed(tool, &tool.parameters, syntax) else { continue };
+                    let name = self.values.exact(&tool.name, syntax);
+                    let call = self.call_object(shape, name, arguments, tool.has_required());
+                    calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());
+                }
+                (!calls.is_empty()).then(|| choice(calls))
+            }
+        }
+    }
+
+    fn call_object(&mut self, shape: &CallShape<'_>, name: Expr, arguments: Expr, required: bool) -> Expr {
+        let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
+        let space = self.values.space(&mut self.builder);
+        let colon = sequence([space.clone(), text(":"), space.clone()]);
+        let pair = |turn: &Self, key: &str, value: Expr| {
+            sequence([turn.values.exact(key, syntax), colon.clone(), value])
+        };
+        let mut members: Vec<(Expr, bool)> = Vec::new();
+        if shape.name_is_key {
+            members.push((sequence([name, colon.clone(), arguments]), true));
+        } else {
+            let inner = vec![
+                (pair(self, shape.name_field, name), true),
+                (pair(self, shape.args_field, arguments), required),
+            ];
+            if shape.function_field.is_empty() {
+                members = inner;
+            } else {
+                let inner = self.members(inner);
+                members.push((pair(self, shape.function_field, inner), true));
+            }
+        }
+        if !shape.id_field.is_empty() {
+            let id = self.values.any_id(&mut self.builder, syntax);
+            members.push((pair(self, shape.id_field, id), false));
+        }
+        for key in shape.keys {
+            let value = self.values.any(&mut self.builder, syntax);
+            members.push((pair(self, key, value), false));
+        }
+        self.members(members)
+    }
+
+    /// An object of these members in any order, each at most once, and those that are required.
+    fn members(&mut self, members: Vec<(Expr, bool)>) -> Expr {
+        let space = self.values.space(&mut self.builder);
+        let comma = sequence([space.clone(), text(","), space.clone()]);
+        let most = 1u32 << members.len().min(5);
+        let mut rules: Vec<Expr> = vec![Expr::EMPTY; most as usize];
+        // From the full set down: what may follow once these members are written.
+        for written in (0..most).rev() {
+            let left = members.iter().enumerate().filter(|(at, _)| written & (1 << at) == 0);
+            let ways: Vec<Expr> = left
+                .clone()
+                .filter_map(|(at, (member, _))| {
+                    let rest = rules.get((written | 1 << at) as usize)?.clone();
+                    let lead = if written == 0 { Expr::EMPTY } else { comma.clone() };
+                    Some(sequence([lead, member.clone(), rest]))
+                })
+                .collect();
+            let complete = left.clone().all(|(_, (_, required))| !required);
+            let follow = match (ways.is_empty(), complete) {
+                (true, _) => Expr::EMPTY,
+                (false, true) => option(choice(ways)),
+                (false, false) => choice(ways),
+            };
+            let inline = members.len() <= 2;
+            rules[written as usize] =
+                if inline || follow.is_empty() { follow } else { self.builder.rule("members", follow).into() };
+        }
+        let all = rules.swap_remove(0);
+        sequence([text("{"), space.clone(), all, space, text("}")])
+    }
+}
+
+/// All types but strings.
+const NO_STRING: [&str; 5] = ["number", "boolean", "null", "object", "array"];
+
+/// The values that a schema lists, where it does nothing else.
+fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
+    if depth > DEPTH {
+        return None;
+    }
+    let object = schema.as_object()?;
+    if let Some(value) = object.get("const") {
+        return Some(vec![value.clone()]);
+    }
+    if let Some(Value::Array(values)) = object.get("enum") {
+        return Some(values.clone());
+    }
+    if let Some(target) = target(root, schema) {
+        return listed(root, target, depth + 1);
+    }
+    if object.get("type").and_then(Value::as_str) == Some("null") {
+        return Some(vec![Value::Null]);
+    }
+    let parts = object.get("anyOf").or_else(|| object.get("oneOf"))?.as_array()?;
+    let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(root, part, depth + 1)).collect();
+    Some(parts?.concat())
+}
+
+/// At most so much white space is written.
+pub(super) const SPACE: u32 = 20;
+
+/// White space between pieces of syntax.
+pub(super) fn space() -> Expr {
+    repeat(super::Class::of([' ', '\t', '\n', '\r']), 0, Some(SPACE))
+}

@@ -1,0 +1,85 @@
+//! What a caller asks of a grammar.
+
+use serde_json::Value;
+
+use crate::options::Options;
+
+/// Whether, and which, tools are to be called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// At least one call.
+    Required,
+    /// No call.
+    None,
+    /// A call of the tool with this name.
+    Named(String),
+}
+
+/// What a caller asks of a grammar.
+///
+/// ```
+/// use unjinja_runtime::{GrammarOptions, ToolChoice};
+/// let options = GrammarOptions::new().tool_choice(ToolChoice::Required).parallel_tool_calls(false);
+/// ```
+#[derive(Clone, Debug)]
+pub struct GrammarOptions {
+    pub(crate) tool_choice: ToolChoice,
+    pub(crate) parallel_tool_calls: bool,
+    pub(crate) response_schema: Option<Value>,
+    /// What tells where the model's output begins.
+    pub(crate) turn: Options,
+}
+
+impl Default for GrammarOptions {
+    fn default() -> Self {
+        Self {
+            tool_choice: ToolChoice::Auto,
+            parallel_tool_calls: true,
+            response_schema: None,
+            turn: Options::new(),
+        }
+    }
+}
+
+impl GrammarOptions {
+    /// Tool choice auto, parallel calls, no response schema, thinking as the template has it by default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether, and which, tools are to be called.
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.tool_choice = choice;
+        self
+    }
+
+    /// Whether more than one call may be made (the default).
+    pub fn parallel_tool_calls(mut self, on: bool) -> Self {
+        self.parallel_tool_calls = on;
+        self
+    }
+
+    /// The JSON schema that the answer must have. A Markdown code fence around the answer is allowed, for parsers take
+    /// it for syntax.
+    pub fn response_schema(mut self, schema: Value) -> Self {
+        self.response_schema = Some(schema);
+        self
+    }
+
+    /// What the template's thinking switch was set to. Where it was switched off, a grammar that holds for the whole
+    /// turn has no reasoning.
+    pub fn thinking(mut self, on: bool) -> Self {
+        self.turn = self.turn.thinking(on);
+        self
+    }
+
+    /// The rendered prompt, or its tail: what it already wrote of the assistant's turn. It takes precedence over
+    /// [`thinking`](Self::thinking) for where the output begins.
+    pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
+        self.turn = self.turn.generation_prompt(text);
+        self
+    }
+}

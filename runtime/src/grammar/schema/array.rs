@@ -1,0 +1,118 @@
+//! Arrays: items one by one as far as they have schemas of their own, then the same again.
+
+use serde_json::Value;
+
+use super::super::{Expr, many, option, repeat, sequence, text};
+use super::facts::{ARRAY, Facts};
+use super::flat::Part;
+use super::{Impossible, Outcome, Schemas, impossible, json};
+
+/// How many items of their own an array has.
+const OWN: usize = 2000;
+
+impl<'s> Schemas<'s, '_> {
+    pub(super) fn array(&mut self, hint: &str, facts: &Facts<'s>) -> Outcome<'s, Expr> {
+        if facts.limited & ARRAY == 0 {
+            return Ok(json::array(self.builder).into());
+        }
+        let mut count = facts.items;
+        for &schema in &facts.arrays {
+            self.unsaid(schema, &mut count.min, count.max);
+        }
+        let schema = facts.arrays.first().copied();
+        let own = facts.arrays.iter().map(|schema| prefix(schema).len()).max().unwrap_or(0);
+        if own > OWN {
+            self.report(schema, "prefixItems", "there are too many of them");
+        }
+        // The items that have a schema of their own, as far as there may be any.
+        let mut items = Vec::new();
+        for at in 0..own.min(OWN).min(count.max.unwrap_or(u32::MAX) as usize) {
+            match self.value(&format!("{hint}-{at}"), parts(&facts.arrays, at)) {
+                Ok(item) => items.push(item),
+                Err(why) => {
+                    count.max = Some(u32::try_from(at).unwrap_or(u32::MAX));
+                    if count.is_empty() {
+                        return Err(why);
+                    }
+                }
+            }
+        }
+        let own = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        let mut rest = None;
+        if count.max.is_none_or(|max| max > own) {
+            match self.value(&format!("{hint}-item"), parts(&facts.arrays, usize::MAX)) {
+                Ok(item) => rest = Some(item),
+                Err(Impossible { .. }) => count.max = Some(own),
+            }
+        }
+        if count.is_empty() {
+            return impossible(schema, "an array has more items than it may have");
+        }
+        let count = self.counted(count, schema, "maxItems");
+        let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
+        // From behind: what may follow each item.
+        let mut tail = Expr::EMPTY;
+        if let Some(item) = rest {
+            let item = sequence([item, space.clone()]);
+            let more = sequence([comma.clone(), item.clone()]);
+            let (min, max) = (count.min.saturating_sub(own), count.max.map(|max| max - own));
+            tail = if own > 0 {
+                let more = self.rule(&format!("{hint}-more"), more);
+                repeat(more, min, max)
+            } else {
+                let more = if (min, max) == (0, None) || (min, max) == (1, None) {
+                    many(more)
+                } else {
+                    let more = self.rule(&format!("{hint}-more"), more);
+                    repeat(more, min.saturating_sub(1), max.map(|max| max.saturating_sub(1)))
+                };
+                let some = sequence([item, more]);
+                if min == 0 { option(some) } else { some }
+            };
+        }
+        for (at, item) in (0..own).zip(items).rev() {
+            let item = sequence([item, space.clone(), tail]);
+            let item = if at > 0 { sequence([comma.clone(), item]) } else { item };
+            let item = self.rule(&format!("{hint}-from-{at}"), item);
+            tail = if at >= count.min { option(item) } else { item };
+        }
+        Ok(self.rule(hint, sequence([text("["), space, tail, text("]")])))
+    }
+
+    /// Reports what is not expressed.
+    fn unsaid(&mut self, schema: &'s Value, min: &mut u32, max: Option<u32>) {
+        if schema.get("uniqueItems") == Some(&Value::Bool(true)) && max.is_none_or(|max| max > 1) {
+            self.report(Some(schema), "uniqueItems", "a grammar does not compare");
+        }
+        if schema.get("contains").is_some() {
+            let least = schema.get("minContains").and_then(Value::as_u64).unwrap_or(1);
+            *min = (*min).max(u32::try_from(least).unwrap_or(u32::MAX));
+            if least > 0 || schema.get("maxContains").is_some() {
+                self.report(Some(schema), "contains", "which items fit is not counted");
+            }
+        }
+        if !matches!(schema.get("unevaluatedItems"), None | Some(Value::Bool(true))) {
+            self.report(Some(schema), "unevaluatedItems", "what other schemas looked at is not followed");
+        }
+    }
+}
+
+/// The schemas of the first items.
+fn prefix(schema: &Value) -> &[Value] {
+    match (schema.get("prefixItems"), schema.get("items")) {
+        (Some(Value::Array(items)), _) | (None, Some(Value::Array(items))) => items,
+        _ => &[],
+    }
+}
+
+/// What the item there must fit.
+fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Part<'s>> {
+    let part = |schema: &&'s Value| {
+        let rest = match schema.get("items") {
+            Some(Value::Array(_)) => schema.get("additionalItems"),
+            items => items,
+        };
+        prefix(schema).get(at).or(rest).map(Part::Schema)
+    };
+    schemas.iter().filter_map(part).collect()
+}

@@ -1,0 +1,244 @@
+//! Tests values that a schema gives itself (`enum`, `const`, names of properties) with what else the schema says.
+//!
+//! The answer is yes, no, or that it is not known; nothing is ever said for certain that is not.
+
+use serde_json::{Map, Value};
+
+use super::facts::{type_bits, types_of};
+use super::number::Decimal;
+use super::regex::Regex;
+use super::{DEPTH, Schemas, format};
+
+/// Whether something holds, if that is known.
+pub(super) type Known = Option<bool>;
+
+/// Both.
+pub(super) fn and(one: Known, other: Known) -> Known {
+    match (one, other) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+fn not(one: Known) -> Known {
+    one.map(|one| !one)
+}
+
+fn or(one: Known, other: Known) -> Known {
+    not(and(not(one), not(other)))
+}
+
+/// Whether two values are the same to a schema: numbers by their value.
+pub(super) fn equal(one: &Value, other: &Value) -> bool {
+    equal_to(one, other, DEPTH).unwrap_or(false)
+}
+
+fn equal_to(one: &Value, other: &Value, depth: usize) -> Option<bool> {
+    let depth = depth.checked_sub(1)?;
+    Some(match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| equal_to(one, other, depth) == Some(true))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let same = |(name, value): (&String, &Value)| {
+                other.get(name).is_some_and(|other| equal_to(value, other, depth) == Some(true))
+            };
+            one.len() == other.len() && one.iter().all(same)
+        }
+        (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => false,
+        (one, other) => one == other,
+    })
+}
+
+impl Schemas<'_, '_> {
+    /// Whether a value fits a schema.
+    pub(super) fn fits(&mut self, value: &Value, schema: &Value) -> Known {
+        let keywords = match schema {
+            Value::Bool(all) => return Some(*all),
+            Value::Object(keywords) => keywords,
+            _ => return None,
+        };
+        if self.depth >= DEPTH || self.budget == 0 {
+            return None;
+        }
+        self.depth += 1;
+        self.budget -= 1;
+        let mut known = Some(true);
+        for (keyword, argument) in keywords {
+            known = and(known, self.keyword(value, keywords, keyword, argument));
+            if known == Some(false) {
+                break;
+            }
+        }
+        self.depth -= 1;
+        known
+    }
+
+    fn keyword(&mut self, value: &Value, keywords: &Map<String, Value>, keyword: &str, argument: &Value) -> Known {
+        match keyword {
+            "type" => {
+                let nullable = keywords.get("nullable") == Some(&Value::Bool(true)) && value.is_null();
+                types_of(argument).map(|types| nullable || types & type_bits(value) != 0)
+            }
+            "enum" => {
+                let nullable = keywords.get("nullable") == Some(&Value::Bool(true)) && value.is_null();
+                self.budget = self.budget.saturating_sub(argument.as_array().map_or(0, Vec::len) / 16);
+                argument.as_array().map(|values| nullable || values.iter().any(|one| equal(value, one)))
+            }
+            "const" => Some(equal(value, argument)),
+            "allOf" => self.each(value, argument)?.into_iter().fold(Some(true), and),
+            "anyOf" => self.each(value, argument)?.into_iter().fold(Some(false), or),
+            "oneOf" => {
+                let all = self.each(value, argument)?;
+                if all.iter().filter(|fits| **fits == Some(true)).count() > 1 {
+                    return Some(false);
+                }
+                if all.contains(&None) {
+                    return all.into_iter().fold(Some(false), or).filter(|fits| !fits);
+                }
+                Some(all.contains(&Some(true)))
+            }
+            "not" => not(self.fits(value, argument)),
+            "if" => {
+                let mut branch = |name: &str| keywords.get(name).map_or(Some(true), |schema| self.fits(value, schema));
+                let (then, other) = (branch("then"), branch("else"));
+                match self.fits(value, argument) {
+                    Some(true) => then,
+                    Some(false) => other,
+                    None => and(then, other).filter(|fits| *fits),
+                }
+            }
+            "$ref" => {
+                let target = argument.as_str().and_then(|name| self.target(name))?;
+                self.fits(value, target)
+            }
+            "then" | "else" | "nullable" | "title" | "description" | "$comment" | "default" | "examples" | "$defs"
+            | "definitions" | "deprecated" | "readOnly" | "writeOnly" | "$schema" | "$id" | "$anchor" => Some(true),
+            _ => match value {
+                Value::Number(number) => of_number(&Decimal::of(number)?, number.as_f64(), keywords, keyword, argument),
+                Value::String(text) => of_string(text, keyword, argument),
+                Value::Array(items) => self.of_array(items, keywords, keyword, argument),
+                Value::Object(members) => self.of_object(members, keywords, keyword, argument),
+                _ => Some(true),
+            },
+        }
+    }
+
+    fn each(&mut self, value: &Value, schemas: &Value) -> Option<Vec<Known>> {
+        Some(schemas.as_array()?.iter().map(|schema| self.fits(value, schema)).collect())
+    }
+
+    fn of_array(&mut self, items: &[Value], keywords: &Map<String, Value>, keyword: &str, argument: &Value) -> Known {
+        match keyword {
+            "minItems" => Some(items.len() as u64 >= argument.as_u64()?),
+            "maxItems" => Some(items.len() as u64 <= argument.as_u64()?),
+            "prefixItems" => {
+                let schemas = argument.as_array()?;
+                items.iter().zip(schemas).map(|(item, schema)| self.fits(item, schema)).fold(Some(true), and)
+            }
+            "items" if !argument.is_array() => {
+                let from = keywords.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+                let rest = items.get(from..).unwrap_or_default();
+                rest.iter().map(|item| self.fits(item, argument)).fold(Some(true), and)
+            }
+            "items" | "additionalItems" | "uniqueItems" | "contains" | "minContains" | "maxContains"
+            | "unevaluatedItems" => None,
+            _ => Some(true),
+        }
+    }
+
+    fn of_object(
+        &mut self,
+        members: &Map<String, Value>,
+        keywords: &Map<String, Value>,
+        keyword: &str,
+        argument: &Value,
+    ) -> Known {
+        match keyword {
+            "minProperties" => Some(members.len() as u64 >= argument.as_u64()?),
+            "maxProperties" => Some(members.len() as u64 <= argument.as_u64()?),
+            "required" => {
+                Some(argument.as_array()?.iter().filter_map(Value::as_str).all(|name| members.contains_key(name)))
+            }
+            "properties" => {
+                let schemas = argument.as_object()?;
+                let mut known = Some(true);
+                for (name, member) in members {
+                    if let Some(schema) = schemas.get(name) {
+                        known = and(known, self.fits(member, schema));
+                    }
+                }
+                known
+            }
+            "additionalProperties" if !keywords.contains_key("patternProperties") => {
+                let named = keywords.get("properties").and_then(Value::as_object);
+                let mut known = Some(true);
+                for (name, member) in members {
+                    if !named.is_some_and(|named| named.contains_key(name)) {
+                        known = and(known, self.fits(member, argument));
+                    }
+                }
+                known
+            }
+            "propertyNames" => {
+                let names = members.keys().map(|name| Value::from(name.as_str()));
+                names.map(|name| self.fits(&name, argument)).fold(Some(true), and)
+            }
+            "patternProperties"
+            | "additionalProperties"
+            | "unevaluatedProperties"
+            | "dependencies"
+            | "dependentRequired"
+            | "dependentSchemas" => None,
+            _ => Some(true),
+        }
+    }
+}
+
+fn of_number(
+    number: &Decimal,
+    float: Option<f64>,
+    keywords: &Map<String, Value>,
+    keyword: &str,
+    argument: &Value,
+) -> Known {
+    let older = |keyword: &str| keywords.get(keyword) == Some(&Value::Bool(true));
+    let order = || match argument {
+        Value::Number(bound) => Some(number.compare(&Decimal::of(bound)?)),
+        _ => None,
+    };
+    match keyword {
+        "minimum" => order().map(|order| order.is_gt() || (order.is_eq() && !older("exclusiveMinimum"))),
+        "maximum" => order().map(|order| order.is_lt() || (order.is_eq() && !older("exclusiveMaximum"))),
+        "exclusiveMinimum" if argument.is_number() => order().map(std::cmp::Ordering::is_gt),
+        "exclusiveMaximum" if argument.is_number() => order().map(std::cmp::Ordering::is_lt),
+        "multipleOf" => {
+            let (value, step) = (float?, argument.as_f64()?);
+            let whole =
+                value.fract() == 0.0 && step.fract() == 0.0 && step != 0.0 && value.abs().max(step.abs()) < 9e15;
+            whole.then(|| value % step == 0.0)
+        }
+        _ => Some(true),
+    }
+}
+
+fn of_string(text: &str, keyword: &str, argument: &Value) -> Known {
+    let length = || text.chars().count() as u64;
+    match keyword {
+        "minLength" => Some(length() >= argument.as_u64()?),
+        "maxLength" => Some(length() <= argument.as_u64()?),
+        "pattern" => Regex::parse(argument.as_str()?).ok()?.matches(text),
+        "format" => match format::of(argument.as_str()?) {
+            format::Format::Nothing => Some(true),
+            format::Format::Unknown => None,
+            format::Format::Pattern(pattern, wider) => {
+                let fits = Regex::parse(pattern).ok()?.matches(text)?;
+                (!fits || wider.is_none()).then_some(fits)
+            }
+        },
+        _ => Some(true),
+    }
+}

@@ -1,0 +1,377 @@
+//! Numbers in a range, digit by digit: integers exactly, others exactly as long as they are written without an
+//! exponent.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+use super::super::{Class, Expr, choice, many, option, repeat, sequence, some, text};
+use super::facts::{Bound, Facts};
+use super::{Outcome, Schemas, impossible, json};
+
+/// How many digits a bound may have on either side of its point.
+const DIGITS: usize = 40;
+/// How many multiples are listed one by one.
+const LISTED: i128 = 300;
+
+/// A decimal number: digits before and behind the point, without zeros that say nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Decimal {
+    negative: bool,
+    whole: Vec<u8>,
+    fraction: Vec<u8>,
+}
+
+impl Decimal {
+    /// `None` if it has too many digits.
+    pub fn of(number: &Number) -> Option<Self> {
+        let written = number.to_string();
+        let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((&written, "0"));
+        let exponent: i32 = exponent.parse().ok()?;
+        let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let point = i32::try_from(whole.len()).ok()?.checked_add(exponent)?;
+        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        if point < -(DIGITS as i32) || point > DIGITS as i32 {
+            return None;
+        }
+        if point < 0 {
+            digits.splice(0..0, std::iter::repeat_n(b'0', point.unsigned_abs() as usize));
+        }
+        let point = point.max(0) as usize;
+        while digits.len() < point {
+            digits.push(b'0');
+        }
+        let mut fraction = digits.split_off(point);
+        while fraction.last() == Some(&b'0') {
+            fraction.pop();
+        }
+        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+        let whole = digits.split_off(zeros);
+        let zero = whole.is_empty() && fraction.is_empty();
+        (fraction.len() <= DIGITS && whole.len() <= DIGITS).then_some(Self {
+            negative: negative && !zero,
+            whole,
+            fraction,
+        })
+    }
+
+    pub fn compare(&self, other: &Self) -> Ordering {
+        match (self.negative, other.negative) {
+            (false, true) => Ordering::Greater,
+            (true, false) => Ordering::Less,
+            (false, false) => self.compare_size(other),
+            (true, true) => other.compare_size(self),
+        }
+    }
+
+    fn compare_size(&self, other: &Self) -> Ordering {
+        let whole = self.whole.len().cmp(&other.whole.len()).then_with(|| self.whole.cmp(&other.whole));
+        whole.then_with(|| self.fraction.cmp(&other.fraction))
+    }
+
+    fn is_zero(&self) -> bool {
+        self.whole.is_empty() && self.fraction.is_empty()
+    }
+
+    /// Without its fraction, towards zero. `None` if it has too many digits.
+    fn truncated(&self) -> Option<i128> {
+        let whole = std::str::from_utf8(&self.whole).ok()?;
+        let size: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+        Some(if self.negative { -size } else { size })
+    }
+}
+
+impl<'s> Schemas<'s, '_> {
+    pub(super) fn number(&mut self, hint: &str, facts: &Facts<'s>, integer: bool) -> Outcome<'s, Expr> {
+        for &(schema, format) in &facts.formats {
+            if matches!(format, "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64") {
+                self.report(Some(schema), "format", "the range of this format is not checked");
+            }
+        }
+        let multiples: Vec<(&'s Value, &'s Value)> =
+            facts.multiples.iter().copied().filter(|(_, of)| !(integer && divides_one(of))).collect();
+        if integer {
+            return self.integer(hint, facts, &multiples);
+        }
+        for (schema, _) in multiples {
+            self.report(Some(schema), "multipleOf", "a grammar of digits does not divide");
+        }
+        if facts.lower.is_none() && facts.upper.is_none() {
+            return Ok(json::number(self.builder).into());
+        }
+        self.decimal(hint, facts)
+    }
+
+    fn integer(&mut self, hint: &str, facts: &Facts<'s>, multiples: &[(&'s Value, &'s Value)]) -> Outcome<'s, Expr> {
+        let schema = facts.schemas.first().copied();
+        let bound = |bound: &Option<Bound>, side: i128| match bound {
+            None => Ok::<_, ()>(None),
+            Some(Bound { value, exclusive }) => {
+                let whole = value.truncated().ok_or(())?;
+                // A fraction is cut off towards zero: on the one side that is a step inside, on the other outside.
+                let inside = !value.fraction.is_empty() && value.negative != (side > 0);
+                let on = value.fraction.is_empty() && *exclusive;
+                Ok(Some(if on || inside { whole.checked_add(side).ok_or(())? } else { whole }))
+            }
+        };
+        let (Ok(low), Ok(high)) = (bound(&facts.lower, 1), bound(&facts.upper, -1)) else {
+            self.report(schema, "minimum", "the bound has too many digits");
+            return Ok(json::integer(self.builder).into());
+        };
+        if let (Some(low), Some(high)) = (low, high)
+            && low > high
+        {
+            return impossible(schema, "no integer is in its range");
+        }
+        if !multiples.is_empty() {
+            let steps: Option<Vec<i128>> = multiples.iter().map(|(_, of)| of.as_i64().map(i128::from)).collect();
+            if let (Some(low), Some(high), Some(steps)) = (low, high, steps)
+                && steps.iter().all(|&step| step > 0)
+                && let Some(values) = listed(low, high, &steps)
+            {
+                if values.is_empty() {
+                    return impossible(schema, "no multiple is in its range");
+                }
+                let zeros = Expr::from(json::zeros(self.builder));
+                let values = choice(values.into_iter().map(|value| text(value.to_string())));
+                return Ok(self.rule(hint, sequence([values, zeros])));
+            }
+            for (schema, _) in multiples {
+                self.report(Some(schema), "multipleOf", "a grammar of digits does not divide");
+            }
+        }
+        if low.is_none() && high.is_none() {
+            return Ok(json::integer(self.builder).into());
+        }
+        let mut alternatives = Vec::new();
+        if low.is_none_or(|low| low < 0) {
+            let least = high.map_or(1, |high| high.saturating_neg().max(1));
+            alternatives.push(sequence([text("-"), sizes(least, low.map(i128::saturating_neg))]));
+        }
+        if high.is_none_or(|high| high >= 0) {
+            let least = low.map_or(0, |low| low.max(0));
+            if least == 0 {
+                alternatives.push(sequence([option(text("-")), text("0")]));
+            }
+            if high != Some(0) {
+                alternatives.push(sizes(least.max(1), high));
+            }
+        }
+        let zeros = Expr::from(json::zeros(self.builder));
+        Ok(self.rule(hint, sequence([choice(alternatives), zeros])))
+    }
+
+    /// A number that may have a fraction, between bounds.
+    fn decimal(&mut self, hint: &str, facts: &Facts<'s>) -> Outcome<'s, Expr> {
+        let schema = facts.schemas.first().copied();
+        let (lower, upper) = (facts.lower.as_ref(), facts.upper.as_ref());
+        if let (Some(lower), Some(upper)) = (lower, upper) {
+            let order = lower.value.compare(&upper.value);
+            if order.is_gt() || (order.is_eq() && (lower.exclusive || upper.exclusive)) {
+                return impossible(schema, "no number is in its range");
+            }
+        }
+        let zero = |bound: &Bound| bound.value.is_zero();
+        let mut alternatives = Vec::new();
+        let mut signs = Vec::new();
+        // Below zero: the sizes from that of the upper bound to that of the lower.
+        if lower.is_none_or(|bound| bound.value.negative) {
+            let least = upper.filter(|bound| bound.value.negative);
+            alternatives.push(sequence([text("-"), between(least, lower)]));
+            signs.push(text("-"));
+        }
+        if upper.is_none_or(|bound| !bound.value.negative && (!zero(bound) || !bound.exclusive)) {
+            let least = lower.filter(|bound| !bound.value.negative);
+            alternatives.push(between(least, upper));
+            signs.push(Expr::EMPTY);
+            if least.is_none_or(|bound| zero(bound) && !bound.exclusive) {
+                alternatives.push(sequence([text("-0"), json::zeros(self.builder).into()]));
+            }
+        }
+        let only_sign = |bound: Option<&Bound>| bound.is_none_or(|bound| zero(bound) && !bound.exclusive);
+        if !(only_sign(lower) && only_sign(upper)) {
+            self.report(schema, "minimum", "a number that is written with an exponent is not checked");
+        }
+        let (whole, fraction) = (json::whole(self.builder), json::fraction(self.builder));
+        let exponent = json::exponent(self.builder);
+        let size = [whole.into(), fraction.into(), exponent.into()];
+        alternatives.push(sequence([choice(signs)].into_iter().chain(size)));
+        Ok(self.rule(hint, choice(alternatives)))
+    }
+}
+
+/// The multiples of all the steps from `low` to `high`, if they are few.
+fn listed(low: i128, high: i128, steps: &[i128]) -> Option<Vec<i128>> {
+    let step = *steps.iter().max()?;
+    let first = low.checked_add((-low).rem_euclid(step))?;
+    if high.checked_sub(first)? / step > LISTED {
+        return None;
+    }
+    let values = (0..=LISTED).map(|at| first + at * step).take_while(|&value| value <= high);
+    Some(values.filter(|value| steps.iter().all(|step| value % step == 0)).collect())
+}
+
+/// Whether every integer is a multiple of it.
+fn divides_one(of: &Value) -> bool {
+    of.as_f64().is_some_and(|of| of > 0.0 && of <= 1.0 && (1.0 / of).fract() == 0.0)
+}
+
+fn digit(first: u8, last: u8) -> Expr {
+    match first == last {
+        true => text(char::from(first)),
+        false => Class::ranges([(char::from(first), char::from(last))]).into(),
+    }
+}
+
+fn any_digits(count: usize) -> Expr {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    repeat(json::digit(), count, Some(count))
+}
+
+/// Integers from `least`, which is not 0, to `most`, without a sign.
+fn sizes(least: i128, most: Option<i128>) -> Expr {
+    let low = least.max(1).to_string().into_bytes();
+    let Some(most) = most else {
+        let longer = sequence([digit(b'1', b'9'), repeat(json::digit(), u32::try_from(low.len()).unwrap_or(0), None)]);
+        return choice([same_length(&low, &vec![b'9'; low.len()]), longer]);
+    };
+    let high = most.to_string().into_bytes();
+    let mut alternatives = Vec::new();
+    for length in low.len()..=high.len() {
+        let mut first = vec![b'0'; length];
+        first[0] = b'1';
+        let from = if length == low.len() { low.clone() } else { first };
+        let to = if length == high.len() { high.clone() } else { vec![b'9'; length] };
+        alternatives.push(same_length(&from, &to));
+    }
+    choice(alternatives)
+}
+
+/// Numbers of as many digits as both bounds have.
+fn same_length(low: &[u8], high: &[u8]) -> Expr {
+    let (Some((&first, low_rest)), Some((&last, high_rest))) = (low.split_first(), high.split_first()) else {
+        return Expr::EMPTY;
+    };
+    let all_low = low_rest.iter().all(|&digit| digit == b'0');
+    let all_high = high_rest.iter().all(|&digit| digit == b'9');
+    if first == last && !(all_low && all_high) {
+        return sequence([digit(first, last), same_length(low_rest, high_rest)]);
+    }
+    let mut alternatives = Vec::new();
+    let (mut from, mut to) = (first, last);
+    if !all_low {
+        alternatives.push(sequence([digit(first, first), same_length(low_rest, &vec![b'9'; low_rest.len()])]));
+        from += 1;
+    }
+    let mut end = None;
+    if !all_high {
+        end = Some(sequence([digit(last, last), same_length(&vec![b'0'; high_rest.len()], high_rest)]));
+        to -= 1;
+    }
+    if from <= to {
+        alternatives.push(sequence([digit(from, to), any_digits(low_rest.len())]));
+    }
+    alternatives.extend(end);
+    choice(alternatives)
+}
+
+/// Numbers with or without a fraction whose size is between those of two bounds, without a sign.
+fn between(least: Option<&Bound>, most: Option<&Bound>) -> Expr {
+    let any_fraction = || option(sequence([text("."), some(json::digit())]));
+    let whole = |bound: &Bound| bound.value.truncated().map_or(i128::MAX, |whole| whole.saturating_abs());
+    let low = least.map_or(0, whole);
+    let high = most.map(whole);
+    let mut alternatives = Vec::new();
+    let spelled = |whole: i128| text(whole.to_string());
+    let tail = |least: Option<&Bound>, most: Option<&Bound>| {
+        let (low, high) =
+            (least.map(|bound| bound.value.fraction.as_slice()), most.map(|bound| bound.value.fraction.as_slice()));
+        // Alone, without a fraction.
+        let alone_low = least.is_none_or(|bound| bound.value.fraction.is_empty() && !bound.exclusive);
+        let alone_high = most.is_none_or(|bound| !bound.value.fraction.is_empty() || !bound.exclusive);
+        let strict = (least.is_some_and(|bound| bound.exclusive), most.is_some_and(|bound| bound.exclusive));
+        let digits = fractions(low, high, strict, true).map(|digits| sequence([text("."), digits]));
+        match (alone_low && alone_high, digits) {
+            (true, Some(digits)) => Some(option(digits)),
+            (true, None) => Some(Expr::EMPTY),
+            (false, digits) => digits,
+        }
+    };
+    if Some(low) == high {
+        alternatives.extend(tail(least, most).map(|tail| sequence([spelled(low), tail])));
+        return choice(alternatives);
+    }
+    let mut from = low;
+    if least.is_some() {
+        alternatives.extend(tail(least, None).map(|tail| sequence([spelled(low), tail])));
+        from = low.saturating_add(1);
+    }
+    let to = high.map(|high| high - 1);
+    if to.is_none_or(|to| from <= to) {
+        let mut wholes = Vec::new();
+        if from == 0 {
+            wholes.push(text("0"));
+        }
+        if to.is_none_or(|to| to >= 1) {
+            wholes.push(sizes(from.max(1), to));
+        }
+        alternatives.push(sequence([choice(wholes), any_fraction()]));
+    }
+    if let Some(high) = high {
+        alternatives.extend(tail(None, most).map(|tail| sequence([spelled(high), tail])));
+    }
+    choice(alternatives)
+}
+
+/// The digits of a fraction that is not below the one bound and not above the other; if a bound is strict, not the
+/// bound itself. At least one digit at the beginning.
+fn fractions(low: Option<&[u8]>, high: Option<&[u8]>, strict: (bool, bool), begin: bool) -> Option<Expr> {
+    // A bound without digits left says: whatever, or nothing but zeros.
+    let low = low.filter(|low| !low.is_empty() || strict.0);
+    match (low, high) {
+        (None, None) => Some(if begin { some(json::digit()) } else { many(json::digit()) }),
+        _ => {
+            let mut alternatives = Vec::new();
+            // To end here is to go on with zeros.
+            let ends_low = low.is_none_or(|low| low.is_empty() && !strict.0);
+            let ends_high = high.is_none_or(|high| !high.is_empty() || !strict.1);
+            if ends_low && ends_high && !begin {
+                alternatives.push(Expr::EMPTY);
+            }
+            let bottom = low.map_or(b'0', |low| low.first().copied().unwrap_or(b'0'));
+            let top = high.map_or(b'9', |high| high.first().copied().unwrap_or(b'0'));
+            if low.is_none_or(<[u8]>::is_empty) && high.is_none_or(<[u8]>::is_empty) {
+                return at_the_bounds(low.is_some(), high.is_some(), strict, begin);
+            }
+            let rest = |digits: Option<&'_ [u8]>| digits.map(|digits| digits.get(1..).unwrap_or_default().to_vec());
+            let mut next = |from: u8, to: u8, on_low: bool, on_high: bool| {
+                let (low, high) = (rest(low).filter(|_| on_low), rest(high).filter(|_| on_high));
+                let next = fractions(low.as_deref(), high.as_deref(), strict, false);
+                alternatives.extend(next.map(|next| sequence([digit(from, to), next])));
+            };
+            if bottom == top {
+                next(bottom, top, true, true);
+            } else if bottom < top {
+                next(bottom, bottom, true, false);
+                if top - bottom > 1 {
+                    next(bottom + 1, top - 1, false, false);
+                }
+                next(top, top, false, true);
+            }
+            (!alternatives.is_empty()).then(|| choice(alternatives))
+        }
+    }
+}
+
+/// Digits where the bounds that there are have none left.
+fn at_the_bounds(low: bool, high: bool, strict: (bool, bool), begin: bool) -> Option<Expr> {
+    let zeros = || if begin { some(text("0")) } else { many(text("0")) };
+    match (low && strict.0, high) {
+        // Something must come that is not zero.
+        (true, false) => Some(sequence([many(text("0")), digit(b'1', b'9'), many(json::digit())])),
+        (true, true) => None,
+        (false, true) => (!strict.1).then(zeros),
+        (false, false) => Some(if begin { some(json::digit()) } else { many(json::digit()) }),
+    }
+}

@@ -1,0 +1,227 @@
+//! Strings: lengths, patterns, formats, and strings that are none of several.
+
+use serde_json::Value;
+
+use super::super::builder::MAX_COUNT;
+use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
+use super::facts::{Count, Facts};
+use super::format::{self, Format};
+use super::regex::Regex;
+use super::{Outcome, Schemas, impossible, json};
+
+/// How deep groups nest before the next is a rule of its own.
+const NESTED: usize = 6;
+
+impl<'s> Schemas<'s, '_> {
+    pub(super) fn string(&mut self, hint: &str, facts: &Facts<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
+        let schema = facts.length_at.or(facts.schemas.first().copied());
+        if facts.length.is_empty() {
+            return impossible(schema, "the longest string is shorter than the shortest");
+        }
+        // What says most is written; the others are left out, and reported.
+        let mut written: Option<(&'s Value, &'static str, Regex)> = None;
+        for &(schema, pattern) in &facts.patterns {
+            match Regex::parse(pattern) {
+                Ok(_) if written.is_some() => {
+                    self.report(Some(schema), "pattern", "only one pattern of a string is checked");
+                }
+                Ok(regex) => written = Some((schema, "pattern", regex)),
+                Err(why) => self.report(Some(schema), "pattern", why),
+            }
+        }
+        for &(schema, format) in &facts.formats {
+            match format::of(format) {
+                Format::Nothing => {}
+                Format::Unknown => self.report(Some(schema), "format", "this format is not checked"),
+                Format::Pattern(..) if written.is_some() => {
+                    self.report(Some(schema), "format", "only the pattern of a string is checked, or its first format");
+                }
+                Format::Pattern(pattern, wider) => {
+                    if let Some(why) = wider {
+                        self.report(Some(schema), "format", why);
+                    }
+                    match Regex::parse(pattern) {
+                        Ok(regex) => written = Some((schema, "format", regex)),
+                        Err(why) => self.report(Some(schema), "format", why),
+                    }
+                }
+            }
+        }
+        if let Some((at, keyword, mut regex)) = written {
+            self.report_excluded(excluded);
+            match regex.limit(facts.length) {
+                Some(true) => {}
+                Some(false) => return impossible(schema, "no string of that length has that pattern"),
+                None => self.report(schema, "minLength", "the length of a string with a pattern is not checked"),
+            }
+            return match regex.write(self.builder, hint) {
+                Ok(expr) => Ok(self.rule(hint, sequence([text("\""), expr, text("\"")]))),
+                Err(why) => {
+                    self.report(Some(at), keyword, why);
+                    Ok(self.plain_string(facts.length, schema))
+                }
+            };
+        }
+        if excluded.is_empty() {
+            return Ok(self.plain_string(facts.length, schema));
+        }
+        if facts.length.is_any() {
+            let names: Vec<&str> = excluded.iter().filter_map(|value| value.as_str()).collect();
+            return Ok(other_string(self.builder, hint, names));
+        }
+        self.report_excluded(excluded);
+        Ok(self.plain_string(facts.length, schema))
+    }
+
+    /// A string of which only the length is limited.
+    fn plain_string(&mut self, length: Count, schema: Option<&'s Value>) -> Expr {
+        if length.is_any() {
+            return json::string(self.builder).into();
+        }
+        let Count { min, max } = self.counted(length, schema, "maxLength");
+        let name = match max {
+            None => format!("string-{min}"),
+            Some(max) => format!("string-{min}-{max}"),
+        };
+        if let Some(rule) = self.builder.kept(&name) {
+            return rule.into();
+        }
+        let character = json::character(self.builder);
+        let rule = self.builder.rule(&name, sequence([text("\""), repeat(character, min, max), text("\"")]));
+        self.builder.keep(&name, rule);
+        rule.into()
+    }
+
+    /// A count that can be written. A highest count that is too high is none, and that is reported.
+    pub(super) fn counted(&mut self, count: Count, schema: Option<&'s Value>, keyword: &'static str) -> Count {
+        match count.max {
+            Some(max) if max - count.min.min(max) > MAX_COUNT => {
+                self.report(schema, keyword, "it is too high to be counted");
+                Count { max: None, ..count }
+            }
+            _ => count,
+        }
+    }
+}
+
+/// A string, in quotes, that is none of these.
+pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&str>) -> Expr {
+    names.sort_unstable();
+    names.dedup();
+    let mut nodes = vec![Node::default()];
+    for name in names {
+        let mut at = 0;
+        for character in name.chars() {
+            // Names are sorted: if the last child is another one, this one is new.
+            at = match nodes[at].children.last() {
+                Some(&(last, child)) if last == character => child,
+                _ => {
+                    let child = nodes.len();
+                    nodes[at].children.push((character, child));
+                    nodes.push(Node::default());
+                    child
+                }
+            };
+        }
+        nodes[at].ends = true;
+    }
+    // Children come after their parents.
+    let mut written: Vec<(Expr, usize)> = vec![(Expr::EMPTY, 0); nodes.len()];
+    for at in (0..nodes.len()).rev() {
+        let node = &nodes[at];
+        let mut alternatives = vec![leaves(builder, node)];
+        let mut depth = 0;
+        for &(character, child) in &node.children {
+            let (next, below) = std::mem::replace(&mut written[child], (Expr::EMPTY, 0));
+            depth = depth.max(below + 1);
+            let quoted = Value::from(character.to_string()).to_string();
+            let character = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+            alternatives.push(sequence([text(character), next]));
+        }
+        let mut expr = choice(alternatives);
+        if depth >= NESTED {
+            expr = builder.rule(hint, expr).into();
+            depth = 0;
+        }
+        written[at] = (expr, depth);
+    }
+    let all = std::mem::replace(&mut written[0], (Expr::EMPTY, 0)).0;
+    builder.rule(hint, sequence([text("\""), all])).into()
+}
+
+/// A point inside of the names.
+#[derive(Debug, Default)]
+struct Node {
+    children: Vec<(char, usize)>,
+    /// Whether a name ends here.
+    ends: bool,
+}
+
+/// The rest of a string that begins with none of a node's characters, and is not empty if a name ends there.
+fn leaves(builder: &mut Builder, node: &Node) -> Expr {
+    let characters: Vec<char> = node.children.iter().map(|child| child.0).collect();
+    let spelled: String = characters.iter().collect();
+    let purpose = format!("{} {spelled}", if node.ends { "more but" } else { "none of" });
+    if let Some(rule) = builder.kept(&purpose) {
+        return rule.into();
+    }
+    let rest = Expr::from(json::string_rest(builder));
+    let plain = json::unescaped().intersect(&Class::of(characters.iter().copied()).negate());
+    // What it shares with others it is written like: as what is excluded.
+    let excluded = plain.positive();
+    let plain = complement(&excluded);
+    let escape = sequence([text("\\"), other_escape(builder, &characters)]);
+    let mut alternatives = vec![sequence([choice([plain.into(), escape]), rest])];
+    if !node.ends {
+        alternatives.push(text("\""));
+    }
+    let name = if node.ends { format!("longer-{spelled}") } else { format!("not-{spelled}") };
+    let rule = builder.rule(&name, choice(alternatives));
+    builder.keep(&purpose, rule);
+    rule.into()
+}
+
+/// The same class, written as what is not in it.
+fn complement(ranges: &[(char, char)]) -> Class {
+    Class::ranges(Class::ranges(ranges.iter().copied()).negate().positive()).negate()
+}
+
+/// An escape, without its backslash, that stands for none of these characters.
+fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
+    const SHORT: [(char, char); 8] =
+        [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+    let short = SHORT.into_iter().filter(|(means, _)| !characters.contains(means)).map(|(_, letter)| letter);
+    let short = Class::of(short);
+    let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let unicode = other_code(builder, &codes.iter().map(String::as_str).collect::<Vec<_>>(), 0);
+    choice([short.into(), sequence([text("u"), unicode])])
+}
+
+/// Hexadecimal digits that are none of these codes. Codes in pairs are left out where one of these needs a pair.
+fn other_code(builder: &mut Builder, codes: &[&str], level: usize) -> Expr {
+    let paired = codes.iter().any(|code| code.len() > 4);
+    let digit_of = |code: &&str| code.as_bytes().get(level).copied().filter(|_| code.len() == 4);
+    let mut alternatives = Vec::new();
+    let mut free = Vec::new();
+    for digit in b"0123456789ABCDEF" {
+        let with: Vec<&str> = codes.iter().filter(|code| digit_of(code) == Some(*digit)).copied().collect();
+        let both = [char::from(*digit), char::from(digit.to_ascii_lowercase())];
+        if level == 0 && *digit == b'D' {
+            // Halves of pairs begin with it.
+            if with.is_empty() && !paired {
+                alternatives.push(json::paired(builder));
+            }
+        } else if with.is_empty() {
+            free.extend(both);
+        } else if level < 3 {
+            alternatives.push(sequence([Class::of(both).into(), other_code(builder, &with, level + 1)]));
+        }
+    }
+    let rest = u32::try_from(3 - level.min(3)).unwrap_or(0);
+    if !free.is_empty() {
+        alternatives.insert(0, sequence([Class::of(free).into(), repeat(json::hex(), rest, Some(rest))]));
+    }
+    choice(alternatives)
+}
