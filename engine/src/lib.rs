@@ -114,6 +114,12 @@ impl Session<'_> {
         !self.broken && self.allows(LlamaToken(vocabulary::END))
     }
 
+    /// Whether a lazy grammar still waits for its trigger: all texts are complete until then.
+    pub fn waits(&mut self) -> bool {
+        // No grammar allows this byte.
+        !self.broken && self.allows(LlamaToken(vocabulary::token(0)))
+    }
+
     fn allows(&mut self, token: LlamaToken) -> bool {
         let mut candidates = LlamaTokenDataArray::new(vec![LlamaTokenData::new(token, 1.0, 0.0)], false);
         self.sampler.apply(&mut candidates);

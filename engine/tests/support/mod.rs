@@ -6,6 +6,7 @@
 use unjinja_engine::{Engine, Session};
 use unjinja_gbnf::Grammar;
 
+pub mod cases;
 pub mod damage;
 pub mod grammars;
 pub mod random;
