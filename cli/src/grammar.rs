@@ -163,8 +163,9 @@ fn print(grammar: &Grammar, format: crate::Format) -> Done {
         let open = if reasoning.open { ", open at the beginning" } else { "" };
         writeln!(out, "# reasoning: from {} to {}{open}", json!(reasoning.start), json!(reasoning.end))?;
     }
-    for Wider { tool, path, keyword, why } in &grammar.widened {
-        writeln!(out, "# wider than the schema: {keyword} at {tool}{path}: {why}")?;
+    for Wider { tool, what } in &grammar.widened {
+        let tool = if tool.is_empty() { "the response" } else { tool };
+        writeln!(out, "# wider than the schema of {tool}: {what}")?;
     }
     if grammar.text.is_empty() {
         writeln!(out, "# nothing is to be constrained")?;
@@ -179,7 +180,7 @@ fn row(grammar: &Grammar) -> Map<String, Value> {
     let widened: Vec<Value> = grammar
         .widened
         .iter()
-        .map(|w| json!({"tool": w.tool, "path": w.path, "keyword": w.keyword, "why": w.why}))
+        .map(|w| json!({"tool": w.tool, "path": w.what.path, "keyword": w.what.keyword, "why": w.what.why}))
         .collect();
     let reasoning = grammar
         .reasoning

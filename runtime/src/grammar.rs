@@ -16,6 +16,7 @@ mod until;
 mod values;
 mod schema;
 mod subset;
+mod syntax;
 mod write;
 
 pub use assemble::{Grammar, GrammarError, Reasoning, assemble};
@@ -27,3 +28,4 @@ pub use trigger::Trigger;
 pub use values::Wider;
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
 pub use subset::{Item, one_or_more, subset};
+pub use syntax::Syntax;

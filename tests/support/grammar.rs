@@ -71,6 +71,8 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
         }
         let arguments: Value = match serde_json::from_str(&call.arguments) {
             Ok(arguments) => arguments,
+            // JSON has numbers that no double is as large as.
+            Err(error) if error.to_string().contains("number out of range") => continue,
             Err(error) => return Some(format!("{error}: {}", call.arguments)),
         };
         let Some(tools) = tools else { continue };
@@ -98,6 +100,9 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
         } else {
             calls += 1;
             grammars.push(any);
+        }
+        // The order of properties is the schema's; this schema was put together from several calls.
+        if !turn.message.tool_calls.is_empty() && in_order(&turn.message, &turn.tools) {
             grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &options())?);
             let required = options().tool_choice(ToolChoice::Required);
             grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &required)?);
@@ -116,4 +121,18 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
         problems.push(format!("{name}: {wrong} refused, {calls} turns with calls, {texts} without"));
     }
     Ok((calls, texts))
+}
+
+/// Whether all arguments stand in the order in which the schema has them.
+fn in_order(message: &Message, tools: &Tools) -> bool {
+    message.tool_calls.iter().all(|call| {
+        let properties = tools.get(&call.name).and_then(|tool| tool.parameters["properties"].as_object().cloned());
+        let (Some(properties), Ok(Value::Object(arguments))) = (properties, serde_json::from_str(&call.arguments))
+        else {
+            return true;
+        };
+        let places: Vec<Option<usize>> =
+            arguments.keys().map(|name| properties.keys().position(|property| property == name)).collect();
+        places.is_sorted()
+    })
 }

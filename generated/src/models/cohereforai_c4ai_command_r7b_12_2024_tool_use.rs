@@ -142,32 +142,38 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|START_ACTION|>" more
-more ::= space "[" call | call
-space ::= [\t\n\r ]{0,20}
-call ::= space "{" space members-7 space "}" more-2
-members-7 ::= "\"tool_name\"" space ":" space "\"" name-text "\"" members-6 | "\"parameters\"" space ":" space object members-5 | "\"tool_call_id\"" space ":" space call-id members-3
-name-text ::= [^\x00-\x1F"'\\\x7F]{1,64}
-members-6 ::= space "," space "\"parameters\"" space ":" space object members-4 | space "," space "\"tool_call_id\"" space ":" space call-id members-2
-object ::= "{" space (member (space "," space member)*)? space "}"
-member ::= string space ":" space value
-string ::= "\"" char* "\""
-char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-value ::= object | array | string | scalar
-array ::= "[" space (value (space "," space value)*)? space "]"
-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-members-4 ::= (space "," space "\"tool_call_id\"" space ":" space call-id)?
-call-id ::= "\"" name-text "\"" | "0" | [1-9] [0-9]{0,19}
-members-2 ::= space "," space "\"parameters\"" space ":" space object
-members-5 ::= space "," space "\"tool_name\"" space ":" space "\"" name-text "\"" members-4 | space "," space "\"tool_call_id\"" space ":" space call-id members
-members ::= space "," space "\"tool_name\"" space ":" space "\"" name-text "\""
-members-3 ::= space "," space "\"tool_name\"" space ":" space "\"" name-text "\"" members-2 | space "," space "\"parameters\"" space ":" space object members
-more-2 ::= space ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | space "," call | space "]" more-4 | space ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | space "<|START_ACTION|>" more | space
-more-3 ::= space
-more-4 ::= space ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | space ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | space "<|START_ACTION|>" more | space
-end ::= space ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | space "<|START_ACTION|>" more | space
+more ::= layout "[" call | call
+layout ::= [\t\n\r ]{0,20}
+call ::= layout "{" layout members-7 layout "}" more-2
+members-7 ::= "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-6 | "\"parameters\"" layout ":" layout object members-5 | "\"tool_call_id\"" layout ":" layout call-id members-3
+any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
+members-6 ::= layout "," layout "\"parameters\"" layout ":" layout object members-4 | layout "," layout "\"tool_call_id\"" layout ":" layout call-id members-2
+object ::= "{" ws (member ("," ws member)*)? "}"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+value ::= object | array | string | number | boolean | "null"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+number ::= "-"? whole fraction exponent?
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] [+-]? [0-9]+
+boolean ::= "true" | "false"
+members-4 ::= (layout "," layout "\"tool_call_id\"" layout ":" layout call-id)?
+call-id ::= "\"" any-name "\"" | "0" | [1-9] [0-9]{0,19}
+members-2 ::= layout "," layout "\"parameters\"" layout ":" layout object
+members-5 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-4 | layout "," layout "\"tool_call_id\"" layout ":" layout call-id members
+members ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\""
+members-3 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-2 | layout "," layout "\"parameters\"" layout ":" layout object members
+more-2 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "," call | layout "]" more-4 | layout ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
+more-3 ::= layout
+more-4 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
+end ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "<|START_ACTION|>" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

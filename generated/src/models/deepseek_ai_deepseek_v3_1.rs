@@ -157,23 +157,29 @@ const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜tool▁calls▁begin｜>" more | "<｜tool▁call▁begin｜>" call
-more ::= space "<｜tool▁call▁begin｜>" call
-space ::= [\t\n\r ]{0,20}
-call ::= [^\x00- "<>{}\x7F]{1,64} "<｜tool▁sep｜>" space object more-2
-object ::= "{" space (member (space "," space member)*)? space "}"
-member ::= string space ":" space value
-string ::= "\"" char* "\""
-char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-value ::= object | array | string | scalar
-array ::= "[" space (value (space "," space value)*)? space "]"
-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-more-2 ::= space "<｜end▁of▁sentence｜>" more-3 | space "<｜tool▁call▁end｜>" more-4 | space "<｜tool▁call▁begin｜>" call | space "<｜tool▁calls▁end｜>" end | space "<｜tool▁calls▁begin｜>" more | space
-more-3 ::= space
-more-4 ::= space "<｜end▁of▁sentence｜>" more-3 | space "<｜tool▁call▁begin｜>" call | space "<｜tool▁calls▁end｜>" end | space "<｜tool▁calls▁begin｜>" more | space
-end ::= space "<｜end▁of▁sentence｜>" more-3 | space "<｜tool▁calls▁begin｜>" more | space "<｜tool▁call▁begin｜>" call | space
+more ::= layout "<｜tool▁call▁begin｜>" call
+layout ::= [\t\n\r ]{0,20}
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<｜tool▁sep｜>" layout object more-2
+object ::= "{" ws (member ("," ws member)*)? "}"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+value ::= object | array | string | number | boolean | "null"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+number ::= "-"? whole fraction exponent?
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] [+-]? [0-9]+
+boolean ::= "true" | "false"
+more-2 ::= layout "<｜end▁of▁sentence｜>" more-3 | layout "<｜tool▁call▁end｜>" more-4 | layout "<｜tool▁call▁begin｜>" call | layout "<｜tool▁calls▁end｜>" end | layout "<｜tool▁calls▁begin｜>" more | layout
+more-3 ::= layout
+more-4 ::= layout "<｜end▁of▁sentence｜>" more-3 | layout "<｜tool▁call▁begin｜>" call | layout "<｜tool▁calls▁end｜>" end | layout "<｜tool▁calls▁begin｜>" more | layout
+end ::= layout "<｜end▁of▁sentence｜>" more-3 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

@@ -205,11 +205,11 @@ const AFTER_TURN_ASSISTANT_START_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜DSML｜invoke name=\"" call | "<｜DSML｜function_calls>" more
-call ::= [^\x00- "<>{}\x7F]{1,64} "\">" more-2
-more-2 ::= space "<｜DSML｜parameter name=\"" any-other-argument more-2 | space "</｜DSML｜invoke>" more-3
-space ::= [\t\n\r ]{0,20}
-any-other-argument ::= other-name "\" string=\"true\">" text | other-name "\" string=\"false\">" space (object | array | scalar) space "</｜DSML｜parameter>"
-other-name ::= [!#-;=?-z|~\x80-\U0010FFFF] [^\x00- "<>{}\x7F]{0,63}
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+more-2 ::= layout "<｜DSML｜parameter name=\"" any-other-argument more-2 | layout "</｜DSML｜invoke>" more-3
+layout ::= [\t\n\r ]{0,20}
+any-other-argument ::= other-name "\" string=\"true\">" text | other-name "\" string=\"false\">" layout value-2 layout "</｜DSML｜parameter>"
+other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 text ::= "<" text-2 | [^<] text
 text-2 ::= "<" text-2 | "/" text-3 | [^/<] text
 text-3 ::= "<" text-2 | "｜" text-4 | [^<｜] text
@@ -325,21 +325,28 @@ text-37 ::= "<" text-2 | "c" text-38 | [^<c] text
 text-38 ::= "<" text-2 | "e" text-39 | [^<e] text
 text-39 ::= "<" text-2 | "｜" text-40 | [^<｜] text
 text-40 ::= "<" text-2 | [^<>] text
-object ::= "{" space (member (space "," space member)*)? space "}"
-member ::= string space ":" space value
-string ::= "\"" char* "\""
-char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-value ::= object | array | string | scalar
-array ::= "[" space (value (space "," space value)*)? space "]"
-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-more-3 ::= space "<｜end▁of▁sentence｜>" more-4 | space "<｜DSML｜invoke name=\"" call-2 | space "</｜DSML｜function_calls>" end | space "<｜DSML｜function_calls>" more | space
-more-4 ::= space
-call-2 ::= [^\x00- "<>{}\x7F]{1,64} "\">" more-2
-end ::= space "<｜end▁of▁sentence｜>" more-4 | space "<｜DSML｜invoke name=\"" call | space "<｜DSML｜function_calls>" more | space
-more ::= space "<｜DSML｜invoke name=\"" call-2
+value-2 ::= number | boolean | "null" | array | object
+number ::= "-"? whole fraction exponent?
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] [+-]? [0-9]+
+boolean ::= "true" | "false"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+value ::= object | array | string | number | boolean | "null"
+object ::= "{" ws (member ("," ws member)*)? "}"
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜DSML｜invoke name=\"" call-2 | layout "</｜DSML｜function_calls>" end | layout "<｜DSML｜function_calls>" more | layout
+more-4 ::= layout
+call-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+end ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜DSML｜invoke name=\"" call | layout "<｜DSML｜function_calls>" more | layout
+more ::= layout "<｜DSML｜invoke name=\"" call-2
 "#;
 
 /// Whether the grammar holds only from a trigger on.

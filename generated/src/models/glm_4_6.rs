@@ -151,10 +151,10 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<tool_call>" call
-call ::= [^\x00- "<>{}\x7F]{1,64} "\n"? "<arg_key>" arguments | [^\x00- "<>{}\x7F]{1,64} "\n"? "</tool_call>" more
-arguments ::= other-name "</arg_key>" space "<arg_value>" text more-2
-other-name ::= [!#-;=?-z|~\x80-\U0010FFFF] [^\x00- "<>{}\x7F]{0,63}
-space ::= [\t\n\r ]{0,20}
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<arg_key>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "</tool_call>" more
+layout ::= [\t\n\r ]{0,20}
+arguments ::= other-name layout "</arg_key>" layout "<arg_value>" text more-2
+other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 text ::= "<" text-2 | [^<] text
 text-2 ::= "<" text-2 | "/" text-3 | [^/<] text
 text-3 ::= "<" text-2 | "a" text-4 | [^<a] text
@@ -199,8 +199,8 @@ text-23 ::= "<" text-2 | "a" text-24 | [^<a] text
 text-24 ::= "<" text-2 | "l" text-25 | [^<l] text
 text-25 ::= "<" text-2 | "l" text-26 | [^<l] text
 text-26 ::= "<" text-2 | [^<>] text
-more-2 ::= space "<arg_key>" arguments | space "</tool_call>" more
-more ::= space "<tool_call>" call | space
+more-2 ::= layout "<arg_key>" arguments | layout "</tool_call>" more
+more ::= layout "<tool_call>" call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

@@ -166,28 +166,32 @@ const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_call>call:" call
-call ::= [^\x00- "<>{}\x7F]{1,64} "{" more
-more ::= space "}" more-2 | arguments
-space ::= [\t\n\r ]{0,20}
-more-2 ::= space ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | space "<tool_call|>" more-5 | space "<|tool_call>call:" call | space
-more-4 ::= space
-more-5 ::= space ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | space "<|tool_call>call:" call | space
-arguments ::= other-name ":" space quoted-value more-3
-other-name ::= [!#-9;=?-z|~\x80-\U0010FFFF] [^\x00- ":<>{}\x7F]{0,63}
-quoted-value ::= quoted-object | quoted-array | quoted-string | quoted-scalar
-quoted-object ::= "{" space (quoted-member (space "," space quoted-member)*)? space "}"
-quoted-member ::= bare-key space ":" space quoted-value
-bare-key ::= [A-Z_a-z] [\x2D.0-9A-Z_a-z]*
-quoted-array ::= "[" space (quoted-value (space "," space quoted-value)*)? space "]"
-quoted-string ::= "<|\"|>" quoted-text
-quoted-text ::= "<" quoted-text-2 | [^<] quoted-text
-quoted-text-2 ::= "<" quoted-text-2 | "|" quoted-text-3 | [^<|] quoted-text
-quoted-text-3 ::= "<" quoted-text-2 | "\"" quoted-text-4 | [^"<] quoted-text
-quoted-text-4 ::= "<" quoted-text-2 | "|" quoted-text-5 | [^<|] quoted-text
-quoted-text-5 ::= ">" | "<" quoted-text-2 | [^<>] quoted-text
-quoted-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-more-3 ::= space "," arguments | space "}" more-2
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "{" more
+more ::= layout "}" more-2 | arguments
+layout ::= [\t\n\r ]{0,20}
+more-2 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<tool_call|>" more-5 | layout "<|tool_call>call:" call | layout
+more-4 ::= layout
+more-5 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<|tool_call>call:" call | layout
+arguments ::= other-name ":" layout raw-value more-3
+other-name ::= [$\x2D-9A-Z_a-z¡-\U0010FFFF] [$\x2D-9A-Z_a-z¡-\U0010FFFF]{0,63}
+raw-value ::= raw-object | raw-array | raw-string | raw-number | raw-boolean | "null"
+raw-object ::= "{" raw-ws (raw-member ("," raw-ws raw-member)*)? "}"
+raw-ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+raw-member ::= [\x2D.0-9A-Z_a-z]+ raw-ws ":" raw-ws raw-value raw-ws
+raw-array ::= "[" raw-ws (raw-value raw-ws ("," raw-ws raw-value raw-ws)*)? "]"
+raw-string ::= "<|\"|>" raw-text
+raw-text ::= "<" raw-text-2 | [^<] raw-text
+raw-text-2 ::= "<" raw-text-2 | "|" raw-text-3 | [^<|] raw-text
+raw-text-3 ::= "<" raw-text-2 | "\"" raw-text-4 | [^"<] raw-text
+raw-text-4 ::= "<" raw-text-2 | "|" raw-text-5 | [^<|] raw-text
+raw-text-5 ::= ">" | "<" raw-text-2 | [^<>] raw-text
+raw-number ::= "-"? raw-whole raw-fraction raw-exponent?
+raw-whole ::= "0" | [1-9] [0-9]*
+raw-fraction ::= ("." [0-9]+)?
+raw-exponent ::= [Ee] [+-]? [0-9]+
+raw-boolean ::= "true" | "false"
+more-3 ::= layout "," arguments | layout "}" more-2
 "#;
 
 /// Whether the grammar holds only from a trigger on.

@@ -157,24 +157,30 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<tool_call>" more
-more ::= space "[" call | call
-space ::= [\t\n\r ]{0,20}
-call ::= space "{" space ("\"name\"" space ":" space "\"" name-text "\"" space "," space "\"arguments\"" space ":" space object | "\"arguments\"" space ":" space object space "," space "\"name\"" space ":" space "\"" name-text "\"") space "}" more-2
-name-text ::= [^\x00-\x1F"'\\\x7F]{1,64}
-object ::= "{" space (member (space "," space member)*)? space "}"
-member ::= string space ":" space value
-string ::= "\"" char* "\""
-char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-value ::= object | array | string | scalar
-array ::= "[" space (value (space "," space value)*)? space "]"
-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-more-2 ::= space "<|im_end|>" more-3 | space "," call | space "]" more-4 | space "</tool_call>" more-5 | space "<tool_call>" more | space
-more-3 ::= space
-more-4 ::= space "<|im_end|>" more-3 | space "</tool_call>" more-5 | space "<tool_call>" more | space
-more-5 ::= space "<|im_end|>" more-3 | space "<tool_call>" more | space
+more ::= layout "[" call | call
+layout ::= [\t\n\r ]{0,20}
+call ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"arguments\"" layout ":" layout object | "\"arguments\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-2
+any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
+object ::= "{" ws (member ("," ws member)*)? "}"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+value ::= object | array | string | number | boolean | "null"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+number ::= "-"? whole fraction exponent?
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] [+-]? [0-9]+
+boolean ::= "true" | "false"
+more-2 ::= layout "<|im_end|>" more-3 | layout "," call | layout "]" more-4 | layout "</tool_call>" more-5 | layout "<tool_call>" more | layout
+more-3 ::= layout
+more-4 ::= layout "<|im_end|>" more-3 | layout "</tool_call>" more-5 | layout "<tool_call>" more | layout
+more-5 ::= layout "<|im_end|>" more-3 | layout "<tool_call>" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

@@ -110,27 +110,32 @@ const AFTER_ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_call_start|>[" call
-call ::= [^\x00- "(<>{}\x7F]{1,64} "(" more
-more ::= space ")" more-2 | arguments
-space ::= [\t\n\r ]{0,20}
-more-2 ::= space "<|im_end|>" more-4 | space "," space call | space "]<|tool_call_end|>" end | space "<|tool_call_start|>[" call | space
-more-4 ::= space
-end ::= space "<|im_end|>" more-4 | space "<|tool_call_start|>[" call | space
-arguments ::= other-name "=" space python-value more-3
-other-name ::= [!#-;?-z|~\x80-\U0010FFFF] [^\x00- "<->{}\x7F]{0,63}
-python-value ::= python-object | python-array | python-string | python-scalar
-python-object ::= "{" space (python-member (space "," space python-member)*)? space "}"
-python-member ::= python-string space ":" space python-value
-python-string ::= "'" python-char* "'" | "\"" python-char-2* "\""
-python-char ::= [^\x00-\x1F'\\] | python-escape
-python-escape ::= "\\" (["'\\abfnrtv] | "x" [0-9A-Fa-f]{2} | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-python-char-2 ::= [^\x00-\x1F"\\] | python-escape | "\\/"
-python-array ::= "[" space (python-value (space "," space python-value)*)? space "]"
-python-scalar ::= "true" | "false" | "null" | "True" | "False" | "None" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-more-3 ::= space "," space arguments | space ")" more-2
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "(" more
+more ::= layout ")" more-2 | arguments
+layout ::= [\t\n\r ]{0,20}
+more-2 ::= layout "<|im_end|>" more-4 | layout "," layout call | layout "]<|tool_call_end|>" end | layout "<|tool_call_start|>[" call | layout
+more-4 ::= layout
+end ::= layout "<|im_end|>" more-4 | layout "<|tool_call_start|>[" call | layout
+arguments ::= other-name "=" layout python-value more-3
+other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
+python-value ::= python-object | python-array | python-string | python-number | python-boolean | "null" | "None"
+python-object ::= "{" python-ws (python-member ("," python-ws python-member)*)? "}"
+python-ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+python-member ::= python-string python-ws ":" python-ws python-value python-ws
+python-string ::= "'" python-single* "'" | "\"" python-double* "\""
+python-single ::= python-char | "\""
+python-char ::= [^\x00-\x1F"'\\] | "\\" (["'\\abfnrtv] | "x" [0-9A-Fa-f] [0-9A-Fa-f] | "u" python-unicode)
+python-unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | python-unicode-pair
+python-unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+python-double ::= python-char | "'" | "\\/"
+python-array ::= "[" python-ws (python-value python-ws ("," python-ws python-value python-ws)*)? "]"
+python-number ::= "-"? python-whole python-fraction python-exponent?
+python-whole ::= "0" | [1-9] [0-9]*
+python-fraction ::= ("." [0-9]+)?
+python-exponent ::= [Ee] [+-]? [0-9]+
+python-boolean ::= "true" | "false" | "True" | "False"
+more-3 ::= layout "," layout arguments | layout ")" more-2
 "#;
 
 /// Whether the grammar holds only from a trigger on.

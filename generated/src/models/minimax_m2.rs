@@ -163,10 +163,10 @@ const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<invoke name=\"" call | "<minimax:tool_call>" more
-call ::= [^\x00- "<>{}\x7F]{1,64} "\">" more-2
-more-2 ::= space "<parameter name=\"" other-name "\">" text more-2 | space "</invoke>" more-3
-space ::= [\t\n\r ]{0,20}
-other-name ::= [!#-;=?-z|~\x80-\U0010FFFF] [^\x00- "<>{}\x7F]{0,63}
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+more-2 ::= layout "<parameter name=\"" other-name "\">" text more-2 | layout "</invoke>" more-3
+layout ::= [\t\n\r ]{0,20}
+other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 text ::= "<" text-2 | [^<] text
 text-2 ::= "<" text-2 | "/" text-3 | [^/<] text
 text-3 ::= "<" text-2 | "p" text-4 | [^<p] text
@@ -257,11 +257,11 @@ text-26 ::= "<" text-2 | [^<>] text
 text-15 ::= "<" text-2 | "e" text-16 | [^<e] text
 text-16 ::= "<" text-2 | "~" text-17 | [^<~] text
 text-17 ::= "<" text-2 | [^<\[] text
-more-3 ::= space "[e~[" more-4 | space "<invoke name=\"" call-2 | space "</minimax:tool_call>" end | space "<minimax:tool_call>" more | space
-more-4 ::= space
-call-2 ::= [^\x00- "<>{}\x7F]{1,64} "\">" more-2
-end ::= space "[e~[" more-4 | space "<invoke name=\"" call | space "<minimax:tool_call>" more | space
-more ::= space "<invoke name=\"" call-2
+more-3 ::= layout "[e~[" more-4 | layout "<invoke name=\"" call-2 | layout "</minimax:tool_call>" end | layout "<minimax:tool_call>" more | layout
+more-4 ::= layout
+call-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+end ::= layout "[e~[" more-4 | layout "<invoke name=\"" call | layout "<minimax:tool_call>" more | layout
+more ::= layout "<invoke name=\"" call-2
 "#;
 
 /// Whether the grammar holds only from a trigger on.

@@ -86,30 +86,36 @@ const CALL_SHAPE: CallShape<'static> = CallShape {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "[TOOL_CALLS]" more
-more ::= space "[" call | call
-space ::= [\t\n\r ]{0,20}
-call ::= space "{" space members-7 space "}" more-2
-members-7 ::= "\"name\"" space ":" space "\"" name-text "\"" members-6 | "\"arguments\"" space ":" space object members-5 | "\"id\"" space ":" space call-id members-3
-name-text ::= [^\x00-\x1F"'\\\x7F]{1,64}
-members-6 ::= space "," space "\"arguments\"" space ":" space object members-4 | space "," space "\"id\"" space ":" space call-id members-2
-object ::= "{" space (member (space "," space member)*)? space "}"
-member ::= string space ":" space value
-string ::= "\"" char* "\""
-char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-value ::= object | array | string | scalar
-array ::= "[" space (value (space "," space value)*)? space "]"
-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-members-4 ::= (space "," space "\"id\"" space ":" space call-id)?
-call-id ::= "\"" name-text "\"" | "0" | [1-9] [0-9]{0,19}
-members-2 ::= space "," space "\"arguments\"" space ":" space object
-members-5 ::= space "," space "\"name\"" space ":" space "\"" name-text "\"" members-4 | space "," space "\"id\"" space ":" space call-id members
-members ::= space "," space "\"name\"" space ":" space "\"" name-text "\""
-members-3 ::= space "," space "\"name\"" space ":" space "\"" name-text "\"" members-2 | space "," space "\"arguments\"" space ":" space object members
-more-2 ::= space "," call | space "]" end | space "[TOOL_CALLS]" more | space
-end ::= space "[TOOL_CALLS]" more | space
+more ::= layout "[" call | call
+layout ::= [\t\n\r ]{0,20}
+call ::= layout "{" layout members-7 layout "}" more-2
+members-7 ::= "\"name\"" layout ":" layout "\"" any-name "\"" members-6 | "\"arguments\"" layout ":" layout object members-5 | "\"id\"" layout ":" layout call-id members-3
+any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
+members-6 ::= layout "," layout "\"arguments\"" layout ":" layout object members-4 | layout "," layout "\"id\"" layout ":" layout call-id members-2
+object ::= "{" ws (member ("," ws member)*)? "}"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+value ::= object | array | string | number | boolean | "null"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+number ::= "-"? whole fraction exponent?
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] [+-]? [0-9]+
+boolean ::= "true" | "false"
+members-4 ::= (layout "," layout "\"id\"" layout ":" layout call-id)?
+call-id ::= "\"" any-name "\"" | "0" | [1-9] [0-9]{0,19}
+members-2 ::= layout "," layout "\"arguments\"" layout ":" layout object
+members-5 ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"" members-4 | layout "," layout "\"id\"" layout ":" layout call-id members
+members ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\""
+members-3 ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"" members-2 | layout "," layout "\"arguments\"" layout ":" layout object members
+more-2 ::= layout "," call | layout "]" end | layout "[TOOL_CALLS]" more | layout
+end ::= layout "[TOOL_CALLS]" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

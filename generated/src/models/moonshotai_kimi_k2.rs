@@ -144,23 +144,29 @@ const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_calls_section_begin|>" more | "<|tool_call_begin|>" call
-more ::= space "<|tool_call_begin|>" call
-space ::= [\t\n\r ]{0,20}
-call ::= [^\x00- "<>{}\x7F]{1,64} "<|tool_call_argument_begin|>" space object more-2
-object ::= "{" space (member (space "," space member)*)? space "}"
-member ::= string space ":" space value
-string ::= "\"" char* "\""
-char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-value ::= object | array | string | scalar
-array ::= "[" space (value (space "," space value)*)? space "]"
-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-more-2 ::= space "<|im_end|>" more-3 | space "<|tool_call_end|>" more-4 | space "<|tool_call_begin|>" call | space "<|tool_calls_section_end|>" end | space "<|tool_calls_section_begin|>" more | space
-more-3 ::= space
-more-4 ::= space "<|im_end|>" more-3 | space "<|tool_call_begin|>" call | space "<|tool_calls_section_end|>" end | space "<|tool_calls_section_begin|>" more | space
-end ::= space "<|im_end|>" more-3 | space "<|tool_calls_section_begin|>" more | space "<|tool_call_begin|>" call | space
+more ::= layout "<|tool_call_begin|>" call
+layout ::= [\t\n\r ]{0,20}
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|tool_call_argument_begin|>" layout object more-2
+object ::= "{" ws (member ("," ws member)*)? "}"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+value ::= object | array | string | number | boolean | "null"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+number ::= "-"? whole fraction exponent?
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] [+-]? [0-9]+
+boolean ::= "true" | "false"
+more-2 ::= layout "<|im_end|>" more-3 | layout "<|tool_call_end|>" more-4 | layout "<|tool_call_begin|>" call | layout "<|tool_calls_section_end|>" end | layout "<|tool_calls_section_begin|>" more | layout
+more-3 ::= layout
+more-4 ::= layout "<|im_end|>" more-3 | layout "<|tool_call_begin|>" call | layout "<|tool_calls_section_end|>" end | layout "<|tool_calls_section_begin|>" more | layout
+end ::= layout "<|im_end|>" more-3 | layout "<|tool_calls_section_begin|>" more | layout "<|tool_call_begin|>" call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

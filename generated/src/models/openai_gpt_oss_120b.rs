@@ -198,22 +198,28 @@ const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "to=functions." call | "<|start|>assistant to=functions." call | "<|channel|>commentary to=functions." call | "<|start|>assistant<|channel|>commentary to=functions." call | "<|channel|>analysis to=functions." call | "<|start|>assistant<|channel|>analysis to=functions." call
-call ::= [^\x00- "<>{}\x7F]{1,64} "<|channel|>commentary json<|message|>" arguments | [^\x00- "<>{}\x7F]{1,64} "<|channel|>analysis<|message|>" arguments | [^\x00- "<>{}\x7F]{1,64} "<|channel|>commentary<|message|>" arguments | [^\x00- "<>{}\x7F]{1,64} "<|channel|>analysis <|constrain|>json<|message|>" arguments | [^\x00- "<>{}\x7F]{1,64} "<|channel|>commentary <|constrain|>json<|message|>" arguments | [^\x00- "<>{}\x7F]{1,64} "<|constrain|>json<|message|>" arguments | [^\x00- "<>{}\x7F]{1,64} "<|message|>" arguments
-arguments ::= space object more
-space ::= [\t\n\r ]{0,20}
-object ::= "{" space (member (space "," space member)*)? space "}"
-member ::= string space ":" space value
-string ::= "\"" char* "\""
-char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" (code-unit | surrogate-pair))
-code-unit ::= [0-9A-CEFa-cef] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2}
-surrogate-pair ::= [Dd] [89ABab] [0-9A-Fa-f]{2} "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f]{2}
-value ::= object | array | string | scalar
-array ::= "[" space (value (space "," space value)*)? space "]"
-scalar ::= "true" | "false" | "null" | number
-number ::= "-"? ("0" | [1-9] [0-9]{0,20}) ("." [0-9]{1,20})? ([Ee] [+-]? [0-9]{1,2})?
-more ::= space "<|call|>" more-2 | space ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | space ("<|channel|>final<|message|>" | "<|start|>assistant<|channel|>final<|message|>" | "<|channel|>commentary<|message|>" | "<|start|>assistant<|channel|>commentary<|message|>" | "<|channel|>final <|constrain|>json<|message|>" | "<|start|>assistant<|channel|>final <|constrain|>json<|message|>" | "<|return|>" | "<|end|>") end | space
-more-2 ::= space ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | space ("<|channel|>final<|message|>" | "<|start|>assistant<|channel|>final<|message|>" | "<|channel|>commentary<|message|>" | "<|start|>assistant<|channel|>commentary<|message|>" | "<|channel|>final <|constrain|>json<|message|>" | "<|start|>assistant<|channel|>final <|constrain|>json<|message|>" | "<|return|>" | "<|end|>") end | space
-end ::= space ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | space
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments
+layout ::= [\t\n\r ]{0,20}
+arguments ::= layout object more
+object ::= "{" ws (member ("," ws member)*)? "}"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+value ::= object | array | string | number | boolean | "null"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+number ::= "-"? whole fraction exponent?
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] [+-]? [0-9]+
+boolean ::= "true" | "false"
+more ::= layout "<|call|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout ("<|channel|>final<|message|>" | "<|start|>assistant<|channel|>final<|message|>" | "<|channel|>commentary<|message|>" | "<|start|>assistant<|channel|>commentary<|message|>" | "<|channel|>final <|constrain|>json<|message|>" | "<|start|>assistant<|channel|>final <|constrain|>json<|message|>" | "<|return|>" | "<|end|>") end | layout
+more-2 ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout ("<|channel|>final<|message|>" | "<|start|>assistant<|channel|>final<|message|>" | "<|channel|>commentary<|message|>" | "<|start|>assistant<|channel|>commentary<|message|>" | "<|channel|>final <|constrain|>json<|message|>" | "<|start|>assistant<|channel|>final <|constrain|>json<|message|>" | "<|return|>" | "<|end|>") end | layout
+end ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

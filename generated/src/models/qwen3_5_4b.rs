@@ -198,10 +198,10 @@ const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
 ];
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "<function=" [^\x00- "<>{}\x7F]{1,64} ">" more | "<tool_call>" more-2
-more ::= space "<parameter=" other-name ">" text more | space "</function>" more-3 | space "</tool_call>" more-4
-space ::= [\t\n\r ]{0,20}
-other-name ::= [!#-;=?-z|~\x80-\U0010FFFF] [^\x00- "<>{}\x7F]{0,63}
+pub const GRAMMAR: &str = r#"root ::= "<function=" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more | "<tool_call>" more-2
+more ::= layout "<parameter=" other-name ">" text more | layout "</function>" more-3 | layout "</tool_call>" more-4
+layout ::= [\t\n\r ]{0,20}
+other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 text ::= "<" text-2 | [^<] text
 text-2 ::= "<" text-2 | "/" text-3 | [^/<] text
 text-3 ::= "<" text-2 | "p" text-4 | [^<p] text
@@ -272,11 +272,11 @@ text-23 ::= "<" text-2 | "n" text-24 | [^<n] text
 text-24 ::= "<" text-2 | "d" text-25 | [^<d] text
 text-25 ::= "<" text-2 | "|" text-26 | [^<|] text
 text-26 ::= "<" text-2 | [^<>] text
-more-3 ::= space "<|im_end|>" more-5 | space "</tool_call>" more-4 | space "<tool_call>" more-2 | space "<function=" call | space
-more-5 ::= space
-more-4 ::= space "<|im_end|>" more-5 | space "<tool_call>" more-2 | space "<function=" call | space
-more-2 ::= space "<function=" call
-call ::= [^\x00- "<>{}\x7F]{1,64} ">" more
+more-3 ::= layout "<|im_end|>" more-5 | layout "</tool_call>" more-4 | layout "<tool_call>" more-2 | layout "<function=" call | layout
+more-5 ::= layout
+more-4 ::= layout "<|im_end|>" more-5 | layout "<tool_call>" more-2 | layout "<function=" call | layout
+more-2 ::= layout "<function=" call
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more
 "#;
 
 /// Whether the grammar holds only from a trigger on.

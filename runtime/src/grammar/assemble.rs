@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::GrammarOptions;
+use super::{GrammarOptions, SchemaError};
 use super::call::ToolRules;
 use super::options::ToolChoice;
 use super::plan::{Act, Plan, Reads};
@@ -59,6 +59,8 @@ pub enum GrammarError {
     NoCalls,
     /// The parser carries no plan: it was not made from a spec.
     NoPlan,
+    /// No value fits a schema. The tool whose schema it is; empty where it is the response's.
+    Schema(String, SchemaError),
     /// No text fits: the schemas contradict themselves.
     Nothing,
 }
@@ -71,6 +73,8 @@ impl fmt::Display for GrammarError {
             }
             Self::NoTools => write!(f, "a call is required, but no tool is offered: pass the tools"),
             Self::NoCalls => write!(f, "a call is required, but this format has no tool calls"),
+            Self::Schema(tool, error) if tool.is_empty() => write!(f, "the response: {error}"),
+            Self::Schema(tool, error) => write!(f, "the tool {tool:?}: {error}"),
             Self::NoPlan => write!(f, "this parser was not made from a spec, so there is nothing to make a grammar of"),
             Self::Nothing => write!(f, "no output can satisfy the schemas: look for a schema that contradicts itself"),
         }
@@ -129,6 +133,9 @@ pub fn assemble(
     };
     let turn = Turn::new(plan, rules);
     let (text, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
+    if let Some((tool, error)) = values.error {
+        return Err(GrammarError::Schema(tool, error));
+    }
     grammar.text = text.ok_or(GrammarError::Nothing)?;
     grammar.triggers = triggers;
     grammar.prefill = if grammar.lazy { String::new() } else { rest.to_owned() };

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::expr::{Class, Expr, Repeat, choice, repeat, sequence};
+use super::syntax::Syntax;
 
 /// The highest count that is written: the engine refuses the next one.
 pub const MAX_REPETITION: u32 = 1999;
@@ -58,6 +59,8 @@ pub struct Builder {
     hasher: BuildHasherDefault<DefaultHasher>,
     /// Rules that are found again by what they are for.
     kept: HashMap<String, RuleId>,
+    /// How values are written.
+    syntax: Syntax,
 }
 
 impl Builder {
@@ -105,14 +108,24 @@ impl Builder {
         }
     }
 
-    /// The rule that was kept for this purpose.
+    /// How values are written from here on.
+    pub fn set_syntax(&mut self, syntax: Syntax) {
+        self.syntax = syntax;
+    }
+
+    /// How values are written.
+    pub fn syntax(&self) -> &Syntax {
+        &self.syntax
+    }
+
+    /// The rule that was kept for this purpose, for the syntax that values are written in.
     pub fn kept(&self, purpose: &str) -> Option<RuleId> {
-        self.kept.get(purpose).copied()
+        self.kept.get(&format!("{}{purpose}", self.syntax.prefix())).copied()
     }
 
     /// Keeps a rule for a purpose, so that it need not be made again to be shared.
     pub fn keep(&mut self, purpose: &str, rule: RuleId) {
-        self.kept.insert(purpose.to_owned(), rule);
+        self.kept.insert(format!("{}{purpose}", self.syntax.prefix()), rule);
     }
 
     /// The name of a rule.

@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::graph::{NodeId, Piece, Way};
 use super::plan::{Act, Argument, Reads};
-use super::turn::{At, Call, Key, Offered, Turn};
-use super::values::Syntax;
-use super::{Expr, choice, option, repeat, sequence, text};
+use super::turn::{At, Call, Key, Offered, Turn, spaced_before};
+use super::syntax::Syntax;
+use super::values::NO_STRING;
+use super::{Expr, choice, option, sequence, text};
 use crate::call_object::CallShape;
 use crate::machine::State;
 use crate::tools::{Tool, Tools};
@@ -69,7 +70,14 @@ impl ToolRules {
             () if required <= ANY_ORDER => Order::Required,
             () => Order::Schema,
         };
-        let (name, parameters) = (tool.name.clone(), tool.parameters.clone());
+        let (name, mut parameters) = (tool.name.clone(), tool.parameters.clone());
+        // Arguments are an object, whether a schema says so or not.
+        if let Some(schema) = parameters.as_object_mut()
+            && !schema.contains_key("type")
+            && !schema.contains_key("$ref")
+        {
+            schema.insert("type".to_owned(), "object".into());
+        }
         Self { name, parameters, properties, open: !found.closed, order }
     }
 
@@ -221,7 +229,12 @@ impl<'a> Turn<'a> {
         if let Some(known) = self.arguments.get(&key) {
             return *known;
         }
+        let before = self.values.error.clone();
         let made = self.make_argument(state, tool, wanted);
+        if !matches!(wanted, Wanted::Property(_, property) if property.required) {
+            // It can be left out, and is.
+            self.values.error = before;
+        }
         self.arguments.insert(key, made);
         made
     }
@@ -244,7 +257,7 @@ impl<'a> Turn<'a> {
                 _ => None,
             })?;
             let mut lead: Way = vec![Piece::Expr(name.clone())];
-            if !marker.before.is_empty() {
+            if spaced_before(&marker) {
                 lead.push(self.space());
             }
             lead.push(Piece::Expr(text(if marker.take { marker.core } else { "" })));
@@ -283,10 +296,10 @@ impl<'a> Turn<'a> {
                     state = next;
                 }
                 Reads::Literal(quote) => {
-                    let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::Quoted(quote) };
+                    let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
                     let value = match wanted {
                         Wanted::Anything => self.values.any(&mut self.builder, syntax),
-                        Wanted::Property(_, property) => self.typed(tool, &property.schema, syntax)?,
+                        Wanted::Property(_, property) => self.typed(tool, &property.name, &property.schema, syntax)?,
                     };
                     lead.push(self.space());
                     lead.push(Piece::Expr(value));
@@ -318,7 +331,7 @@ impl<'a> Turn<'a> {
                 Argument::Other { python } => {
                     let syntax = if python { Syntax::Python } else { Syntax::Json };
                     let value = self.values.any_but_text(&mut self.builder, syntax);
-                    vec![self.closed(state, value)]
+                    value.into_iter().map(|value| self.closed(state, value)).collect()
                 }
                 _ => vec![any],
             };
@@ -348,6 +361,12 @@ impl<'a> Turn<'a> {
                     let texts: Vec<Expr> = texts.map(text).collect();
                     ways.push(self.exactly(state, layout, choice(texts)));
                 }
+                None if has_format(&property.schema) && property.types == Types::STRING => {
+                    let stop = self.node(state).markers.first().and_then(|marker| marker.core.chars().next());
+                    let syntax = Syntax::Raw { quote: String::new(), stop: stop.unwrap_or('<') };
+                    let value = self.typed(tool, &property.name, &property.schema, syntax);
+                    ways.extend(value.map(|value| self.exactly(state, layout, value)));
+                }
                 None => {
                     self.values.note_text(&tool.name, &property.name, &property.schema);
                     ways.push(any);
@@ -362,7 +381,7 @@ impl<'a> Turn<'a> {
                 true => serde_json::json!({"allOf": [property.schema, {"type": NO_STRING}]}),
                 false => property.schema.clone(),
             };
-            if let Some(value) = self.typed(tool, &schema, syntax) {
+            if let Some(value) = self.typed(tool, &property.name, &schema, syntax) {
                 ways.push(self.closed(state, value));
             }
         }
@@ -389,8 +408,9 @@ impl<'a> Turn<'a> {
     }
 
     /// A value of a schema. `None` where none fits.
-    fn typed(&mut self, tool: &ToolRules, schema: &Value, syntax: Syntax<'_>) -> Option<Expr> {
-        self.values.typed(&mut self.builder, &tool.name, &tool.parameters, schema, syntax)
+    fn typed(&mut self, tool: &ToolRules, hint: &str, schema: &Value, syntax: Syntax) -> Option<Expr> {
+        let hint = format!("{}-{hint}", tool.name);
+        self.values.typed(&mut self.builder, &tool.name, &hint, &tool.parameters, schema, syntax)
     }
 
     // ----- arguments as one value -----
@@ -401,7 +421,7 @@ impl<'a> Turn<'a> {
         match (call, &self.rules.offered) {
             (Call::Tool(number, _), Some(Offered::These(tools))) => {
                 let tool = tools[number].clone();
-                self.typed(&tool, &tool.parameters, syntax)
+                self.typed(&tool, "arguments", &tool.parameters, syntax)
             }
             _ => Some(self.values.any_object(&mut self.builder, syntax)),
         }
@@ -415,7 +435,7 @@ impl<'a> Turn<'a> {
         match &self.rules.offered {
             None => None,
             Some(Offered::Any) => {
-                let name = self.values.any_name(&mut self.builder, syntax);
+                let name = self.values.any_name(&mut self.builder, syntax.clone());
                 let arguments = self.values.any_object(&mut self.builder, syntax);
                 Some(self.call_object(shape, name, arguments, true))
             }
@@ -423,8 +443,8 @@ impl<'a> Turn<'a> {
                 let tools = tools.clone();
                 let mut calls = Vec::with_capacity(tools.len());
                 for tool in &tools {
-                    let Some(arguments) = self.typed(tool, &tool.parameters, syntax) else { continue };
-                    let name = self.values.exact(&tool.name, syntax);
+                    let Some(arguments) = self.typed(tool, "arguments", &tool.parameters, syntax.clone()) else { continue };
+                    let name = self.values.exact(&mut self.builder, &tool.name, syntax.clone());
                     let call = self.call_object(shape, name, arguments, tool.has_required());
                     calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());
                 }
@@ -437,8 +457,8 @@ impl<'a> Turn<'a> {
         let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
         let space = self.values.space(&mut self.builder);
         let colon = sequence([space.clone(), text(":"), space.clone()]);
-        let pair = |turn: &Self, key: &str, value: Expr| {
-            sequence([turn.values.exact(key, syntax), colon.clone(), value])
+        let pair = |turn: &mut Self, key: &str, value: Expr| {
+            sequence([turn.values.exact(&mut turn.builder, key, syntax.clone()), colon.clone(), value])
         };
         let mut members: Vec<(Expr, bool)> = Vec::new();
         if shape.name_is_key {
@@ -456,11 +476,11 @@ impl<'a> Turn<'a> {
             }
         }
         if !shape.id_field.is_empty() {
-            let id = self.values.any_id(&mut self.builder, syntax);
+            let id = self.values.any_id(&mut self.builder, syntax.clone());
             members.push((pair(self, shape.id_field, id), false));
         }
         for key in shape.keys {
-            let value = self.values.any(&mut self.builder, syntax);
+            let value = self.values.any(&mut self.builder, syntax.clone());
             members.push((pair(self, key, value), false));
         }
         self.members(members)
@@ -498,8 +518,11 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// All types but strings.
-const NO_STRING: [&str; 5] = ["number", "boolean", "null", "object", "array"];
+/// Whether a string has a format, and nothing that raw text cannot be held to.
+fn has_format(schema: &Value) -> bool {
+    let has = |keyword: &str| schema.get(keyword).is_some();
+    has("format") && !has("pattern") && !has("minLength") && !has("maxLength")
+}
 
 /// The values that a schema lists, where it does nothing else.
 fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
@@ -522,12 +545,4 @@ fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
     let parts = object.get("anyOf").or_else(|| object.get("oneOf"))?.as_array()?;
     let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(root, part, depth + 1)).collect();
     Some(parts?.concat())
-}
-
-/// At most so much white space is written.
-pub(super) const SPACE: u32 = 20;
-
-/// White space between pieces of syntax.
-pub(super) fn space() -> Expr {
-    repeat(super::Class::of([' ', '\t', '\n', '\r']), 0, Some(SPACE))
 }

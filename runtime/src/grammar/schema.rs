@@ -117,6 +117,16 @@ pub fn white_space(builder: &mut Builder) -> Expr {
     json::space(builder).into()
 }
 
+/// This string, in the syntax of the builder.
+pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
+    json::spelled(builder, string)
+}
+
+/// What stands in a string, between the quotes of the builder's syntax.
+pub(super) fn quoted(builder: &Builder, inside: Expr) -> Expr {
+    json::quoted(builder, inside)
+}
+
 /// The schemas of one document, to be compiled one by one into the same builder.
 #[derive(Debug)]
 pub struct Schemas<'s, 'b> {

@@ -12,8 +12,9 @@ use serde_json::Value;
 use super::call::{Done, ToolRules};
 use super::graph::{Graph, NodeId, Piece, Way};
 use super::plan::{Act, Node, Plan, Reads, Step};
-use super::until::{Class as Chars, Stop, Until, Way as TextWay};
-use super::values::Values;
+use super::until::{Stop, Until, Way as TextWay};
+use super::syntax::{Syntax, class};
+use super::values::{NAME, Values};
 use super::{Builder, Class, Expr, choice, option, repeat, some, text};
 use crate::event::Channel;
 use crate::machine::{Confirm, Marker, State};
@@ -96,14 +97,6 @@ pub(super) struct Turn<'a> {
     tables: HashMap<Key, Rc<Table>>,
     /// The rules of single arguments.
     pub(super) arguments: HashMap<(State, usize, Option<usize>), Option<(NodeId, State)>>,
-}
-
-/// The longest name that is written where it is not known, in characters.
-pub(super) const NAME: u32 = 64;
-
-/// The characters that no name has.
-fn no_name() -> impl Iterator<Item = char> {
-    ('\0'..=' ').chain(['<', '>', '"', '{', '}', '\u{7f}'])
 }
 
 impl<'a> Turn<'a> {
@@ -245,8 +238,9 @@ impl<'a> Turn<'a> {
                     Reads::ArgumentName => self.argument_name(at),
                     Reads::Value => self.point(Key::Text(at, 0), 0),
                     Reads::Literal(quote) => {
-                        let value = self.values.any_literal(&mut self.builder, quote);
-                        self.value(at, &node, value)
+                        let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
+                        let value = self.values.any(&mut self.builder, syntax);
+                        self.value(at, &node, Some(value))
                     }
                     Reads::Json | Reads::Python => {
                         let python = node.reads == Reads::Python;
@@ -522,7 +516,7 @@ impl<'a> Turn<'a> {
         let name = Piece::Expr(repeat(self.name_class(at.state), 1, Some(NAME)));
         let mut ways = Vec::new();
         for (marker, step) in self.steps(at) {
-            let layout = Piece::Expr(option(text(marker.before)));
+            let layout = if spaced_before(&marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
             for rest in self.marker_ways(At { call, ..at }, &[(marker, step)], None) {
                 ways.push([name.clone(), layout.clone()].into_iter().chain(rest).collect());
             }
@@ -530,10 +524,13 @@ impl<'a> Turn<'a> {
         ways
     }
 
-    /// The characters that a name is made of: none that its markers begin with.
+    /// The characters that a name is made of where it is not known: no punctuation but what joins words, and none
+    /// that its markers begin with.
     pub(super) fn name_class(&self, state: State) -> Class {
+        let joining = ['_', '-', '.', ':', '/', '$'].map(|char| (char, char));
+        let words = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('\u{a1}', char::MAX)];
         let firsts = self.node(state).markers.iter().filter_map(|marker| marker.core.chars().next());
-        Class::of(no_name().chain(firsts)).negate()
+        Class::ranges(words.into_iter().chain(joining)).intersect(&Class::of(firsts).negate())
     }
 
     // ----- names -----
@@ -561,7 +558,7 @@ impl<'a> Turn<'a> {
                     way = vec![option(text(*prefix)), text(&*name), option(index)];
                 }
                 let mut way: Way = way.into_iter().map(Piece::Expr).collect();
-                if !marker.before.is_empty() {
+                if spaced_before(&marker) {
                     way.push(self.space());
                 }
                 steps.push((marker, step));
@@ -585,12 +582,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// A set of characters as an expression.
-pub(super) fn class(chars: &Chars) -> Expr {
-    let class = Class::of(chars.chars.iter().copied());
-    match chars.chars.as_slice() {
-        [only] if !chars.negated => text(only.to_string()),
-        _ if chars.negated => class.negate().into(),
-        _ => class.into(),
-    }
+/// Whether white space may stand between a name and a marker: where the template writes some, and before a tag.
+pub(super) fn spaced_before(marker: &Marker<'_>) -> bool {
+    !marker.before.is_empty() || marker.core.starts_with('<')
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::{Expr, many, option, repeat, sequence, text};
-use super::facts::{ARRAY, Facts};
+use super::facts::{ARRAY, Count, Facts};
 use super::flat::Part;
 use super::{Impossible, Outcome, Schemas, impossible, json};
 
@@ -17,7 +17,10 @@ impl<'s> Schemas<'s, '_> {
         }
         let mut count = facts.items;
         for &schema in &facts.arrays {
-            self.unsaid(schema, &mut count.min, count.max);
+            self.unsaid(schema, count.max);
+            if schema.get("contains").is_some() {
+                count.min = count.min.max(least(schema));
+            }
         }
         let schema = facts.arrays.first().copied();
         let own = facts.arrays.iter().map(|schema| prefix(schema).len()).max().unwrap_or(0);
@@ -49,6 +52,9 @@ impl<'s> Schemas<'s, '_> {
             return impossible(schema, "an array has more items than it may have");
         }
         let count = self.counted(count, schema, "maxItems");
+        if let Some(expr) = self.containing(hint, facts, own, count, rest.as_ref())? {
+            return Ok(expr);
+        }
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
         // From behind: what may follow each item.
         let mut tail = Expr::EMPTY;
@@ -79,22 +85,62 @@ impl<'s> Schemas<'s, '_> {
         Ok(self.rule(hint, sequence([text("["), space, tail, text("]")])))
     }
 
+    /// An array of which some items fit `contains`, where nothing else is counted: that can be said.
+    fn containing(
+        &mut self,
+        hint: &str,
+        facts: &Facts<'s>,
+        own: u32,
+        count: Count,
+        rest: Option<&Expr>,
+    ) -> Outcome<'s, Option<Expr>> {
+        /// How many times it is written.
+        const TIMES: u32 = 50;
+        let mut all = facts.arrays.iter().copied().filter(|schema| schema.get("contains").is_some());
+        let (Some(schema), Some(rest)) = (all.next(), rest) else { return Ok(None) };
+        let times = least(schema);
+        let most = schema.get("maxContains").is_some();
+        let sole = all.next().is_none() && own == 0 && count.max.is_none() && count.min <= times;
+        if !sole || most || times == 0 || times > TIMES {
+            let says = times > 0 || most;
+            let keyword = facts.arrays.iter().copied().filter(|schema| says && schema.get("contains").is_some());
+            for schema in keyword {
+                self.report(Some(schema), "contains", "beside other counts it is not counted which items fit");
+            }
+            return Ok(None);
+        }
+        let fitting = schema.get("contains").map(Part::Schema);
+        let fitting = parts(&facts.arrays, usize::MAX).into_iter().chain(fitting).collect();
+        let fitting = self.value(&format!("{hint}-contained"), fitting)?;
+        let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
+        let item = sequence([rest.clone(), space.clone()]);
+        let before = sequence([item.clone(), comma.clone()]);
+        let first = sequence([many(before), fitting, space.clone()]);
+        let first = self.rule(&format!("{hint}-next"), first);
+        let again = repeat(
+            self.rule(&format!("{hint}-more"), sequence([comma.clone(), first.clone()])),
+            times - 1,
+            Some(times - 1),
+        );
+        let after = many(sequence([comma, item]));
+        Ok(Some(self.rule(hint, sequence([text("["), space, first, again, after, text("]")]))))
+    }
+
     /// Reports what is not expressed.
-    fn unsaid(&mut self, schema: &'s Value, min: &mut u32, max: Option<u32>) {
+    fn unsaid(&mut self, schema: &'s Value, max: Option<u32>) {
         if schema.get("uniqueItems") == Some(&Value::Bool(true)) && max.is_none_or(|max| max > 1) {
             self.report(Some(schema), "uniqueItems", "a grammar does not compare");
-        }
-        if schema.get("contains").is_some() {
-            let least = schema.get("minContains").and_then(Value::as_u64).unwrap_or(1);
-            *min = (*min).max(u32::try_from(least).unwrap_or(u32::MAX));
-            if least > 0 || schema.get("maxContains").is_some() {
-                self.report(Some(schema), "contains", "which items fit is not counted");
-            }
         }
         if !matches!(schema.get("unevaluatedItems"), None | Some(Value::Bool(true))) {
             self.report(Some(schema), "unevaluatedItems", "what other schemas looked at is not followed");
         }
     }
+}
+
+/// How many items fit `contains` at least.
+fn least(schema: &Value) -> u32 {
+    let least = schema.get("minContains").and_then(Value::as_f64).map_or(1, |least| least as u64);
+    u32::try_from(least).unwrap_or(u32::MAX)
 }
 
 /// The schemas of the first items.

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::super::syntax::{Syntax, other_than, up_to};
 use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
 
 /// A digit.
@@ -26,8 +27,23 @@ pub(super) fn comma(builder: &mut Builder) -> Expr {
 }
 
 /// The code points that stand for themselves in a string.
-pub(super) fn unescaped() -> Class {
-    Class::ranges([('\0', '\u{1f}'), ('"', '"'), ('\\', '\\')]).negate()
+pub(super) fn unescaped(builder: &Builder) -> Class {
+    let controls = ('\0', '\u{1f}');
+    match builder.syntax() {
+        Syntax::Json => Class::ranges([controls, ('"', '"'), ('\\', '\\')]).negate(),
+        Syntax::Python => Class::ranges([controls, ('"', '"'), ('\'', '\''), ('\\', '\\')]).negate(),
+        Syntax::Raw { stop, .. } => Class::of(['\0', *stop]).negate(),
+    }
+}
+
+/// What stands in a string, between quotes.
+pub(super) fn quoted(builder: &Builder, inside: Expr) -> Expr {
+    let between = |quote: &str| sequence([text(quote), inside.clone(), text(quote)]);
+    match builder.syntax() {
+        Syntax::Json => between("\""),
+        Syntax::Python => choice([between("'"), between("\"")]),
+        Syntax::Raw { quote, .. } => between(quote),
+    }
 }
 
 /// A hexadecimal digit.
@@ -58,11 +74,22 @@ fn unicode(builder: &mut Builder) -> RuleId {
 /// One code point of a string, by itself or as an escape.
 pub(super) fn character(builder: &mut Builder) -> RuleId {
     once(builder, "char", |builder| {
+        let plain = unescaped(builder).into();
+        let escape = match builder.syntax() {
+            Syntax::Raw { .. } => return plain,
+            Syntax::Json => Class::of(['"', '\\', '/', 'b', 'f', 'n', 'r', 't']).into(),
+            Syntax::Python => python_escape(),
+        };
         let unicode = unicode(builder);
-        let short = Class::of(['"', '\\', '/', 'b', 'f', 'n', 'r', 't']);
-        let escape = choice([short.into(), sequence([text("u"), unicode.into()])]);
-        choice([unescaped().into(), sequence([text("\\"), escape])])
+        let escape = choice([escape, sequence([text("u"), unicode.into()])]);
+        choice([plain, sequence([text("\\"), escape])])
     })
+}
+
+/// Python's escapes, without the backslash.
+fn python_escape() -> Expr {
+    let letters = Class::of(['"', '\'', '\\', 'a', 'b', 'f', 'n', 'r', 't', 'v']);
+    choice([letters.into(), sequence([text("x"), hex(), hex()])])
 }
 
 /// A code point beyond ASCII as an escape, without the backslash.
@@ -91,10 +118,71 @@ pub(super) fn string_rest(builder: &mut Builder) -> RuleId {
 
 /// Any string, in quotes.
 pub(super) fn string(builder: &mut Builder) -> RuleId {
-    once(builder, "string", |builder| {
-        let rest = string_rest(builder);
-        sequence([text("\""), rest.into()])
+    once(builder, "string", |builder| match builder.syntax().clone() {
+        Syntax::Json => {
+            let rest = string_rest(builder);
+            sequence([text("\""), rest.into()])
+        }
+        Syntax::Python => {
+            let character = Expr::from(character(builder));
+            let other = |quote: &str| choice([character.clone(), text(quote)]);
+            let single = builder.rule("python-single", other("\""));
+            let double = builder.rule("python-double", choice([other("'"), text("\\/")]));
+            let between = |quote: &str, character: RuleId| sequence([text(quote), many(character), text(quote)]);
+            choice([between("'", single), between("\"", double)])
+        }
+        Syntax::Raw { quote, .. } if quote.is_empty() => many(unescaped(builder)),
+        Syntax::Raw { quote, .. } => {
+            let rest = up_to(builder, "raw-text", &quote);
+            sequence([text(quote), rest])
+        }
     })
+}
+
+/// The characters of keys without quotes.
+fn bare() -> Class {
+    Class::ranges([('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')])
+}
+
+/// Any key of an object.
+pub(super) fn any_key(builder: &mut Builder) -> Expr {
+    match builder.syntax() {
+        Syntax::Raw { .. } => some(bare()),
+        _ => string(builder).into(),
+    }
+}
+
+/// A key that is none of these, as far as it is not JSON.
+pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
+    /// The longest name that is written.
+    const LONGEST: u32 = 64;
+    let class = match builder.syntax() {
+        Syntax::Raw { .. } => return other_than(builder, known, &bare(), LONGEST),
+        _ => unescaped(builder),
+    };
+    let inside = other_than(builder, known, &class, LONGEST);
+    quoted(builder, inside)
+}
+
+/// `null`.
+pub(super) fn null(builder: &mut Builder) -> Expr {
+    match builder.syntax() {
+        Syntax::Python => choice([text("null"), text("None")]),
+        _ => text("null"),
+    }
+}
+
+/// A string, with its quotes.
+pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
+    let json = Value::from(string).to_string();
+    match builder.syntax() {
+        Syntax::Json => text(json),
+        Syntax::Python => {
+            let inside = json[1..json.len() - 1].replace("\\\"", "\"").replace('\'', "\\'");
+            choice([text(format!("'{inside}'")), text(json)])
+        }
+        Syntax::Raw { quote, .. } => text(format!("{quote}{string}{quote}")),
+    }
 }
 
 /// The digits of an integer, without a sign.
@@ -141,16 +229,20 @@ pub(super) fn number(builder: &mut Builder) -> RuleId {
 
 /// `true` and `false`.
 pub(super) fn boolean(builder: &mut Builder) -> RuleId {
-    once(builder, "boolean", |_| choice([text("true"), text("false")]))
+    once(builder, "boolean", |builder| {
+        let python: &[&str] = if *builder.syntax() == Syntax::Python { &["True", "False"] } else { &[] };
+        choice(["true", "false"].iter().chain(python).map(|word| text(*word)))
+    })
 }
 
 /// Any object.
 pub(super) fn object(builder: &mut Builder) -> RuleId {
     once(builder, "object", |builder| {
         let (space, comma) = (Expr::from(space(builder)), comma(builder));
-        let (string, value) = (string(builder), value(builder));
-        let member = [string.into(), space.clone(), text(":"), space.clone(), value.into(), space.clone()];
-        let member = Expr::from(builder.rule("member", sequence(member)));
+        let (key, value) = (any_key(builder), value(builder));
+        let member = [key, space.clone(), text(":"), space.clone(), value.into(), space.clone()];
+        let name = format!("{}member", builder.syntax().prefix());
+        let member = Expr::from(builder.rule(&name, sequence(member)));
         let more = many(sequence([comma, member.clone()]));
         sequence([text("{"), space, option(sequence([member, more])), text("}")])
     })
@@ -171,10 +263,11 @@ pub(super) fn value(builder: &mut Builder) -> RuleId {
     if let Some(value) = builder.kept("value") {
         return value;
     }
-    let value = builder.reserve("value");
+    let value = builder.reserve(&format!("{}value", builder.syntax().prefix()));
     builder.keep("value", value);
     let parts = [object(builder), array(builder), string(builder), number(builder), boolean(builder)];
-    builder.define(value, choice(parts.into_iter().map(Expr::from).chain([text("null")])));
+    let null = null(builder);
+    builder.define(value, choice(parts.into_iter().map(Expr::from).chain([null])));
     value
 }
 
@@ -188,7 +281,7 @@ pub(super) fn once(builder: &mut Builder, name: &'static str, make: impl FnOnce(
     if let Some(rule) = builder.kept(name) {
         return rule;
     }
-    let rule = builder.rule(name, expr);
+    let rule = builder.rule(&format!("{}{name}", builder.syntax().prefix()), expr);
     builder.keep(name, rule);
     rule
 }
@@ -230,12 +323,23 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
                 _ => text(written),
             }
         }
-        other => text(other.to_string()),
+        Value::String(string) => spelled(builder, string),
+        Value::Null => null(builder),
+        Value::Bool(value) if *builder.syntax() == Syntax::Python => {
+            let python = if *value { "True" } else { "False" };
+            choice([text(value.to_string()), text(python)])
+        }
+        Value::Bool(value) => text(value.to_string()),
     })
 }
 
 /// A member's name as JSON writes it, and what follows it up to the value.
 pub(super) fn key(builder: &mut Builder, name: &str) -> Expr {
     let space = Expr::from(space(builder));
-    sequence([text(Value::from(name).to_string()), space.clone(), text(":"), space])
+    let bare_name = !name.is_empty() && name.chars().all(|character| bare().contains(character));
+    let name = match builder.syntax() {
+        Syntax::Raw { .. } if bare_name => text(name),
+        _ => spelled(builder, name),
+    };
+    sequence([name, space.clone(), text(":"), space])
 }

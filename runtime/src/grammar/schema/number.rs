@@ -1,5 +1,5 @@
-//! Numbers in a range, digit by digit: integers exactly, others exactly as long as they are written without an
-//! exponent.
+//! Numbers in a range, digit by digit and exactly. Integers are written out, without an exponent and with no fraction
+//! but zeros; other numbers between bounds have at most one digit, which is not 0, before a fraction with an exponent.
 
 use std::cmp::Ordering;
 
@@ -72,6 +72,19 @@ impl Decimal {
 
     fn is_zero(&self) -> bool {
         self.whole.is_empty() && self.fraction.is_empty()
+    }
+
+    /// The digit before the point and the exponent of the number as it is written with one, and what is behind the point.
+    fn scientific(&self) -> Option<(Self, i32)> {
+        let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().collect();
+        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+        let exponent = i32::try_from(self.whole.len()).ok()? - i32::try_from(zeros).ok()? - 1;
+        digits.drain(..zeros);
+        let mut fraction = digits.split_off(1.min(digits.len()));
+        while fraction.last() == Some(&b'0') {
+            fraction.pop();
+        }
+        (!digits.is_empty()).then_some((Self { negative: self.negative, whole: digits, fraction }, exponent))
     }
 
     /// Without its fraction, towards zero. `None` if it has too many digits.
@@ -179,24 +192,19 @@ impl<'s> Schemas<'s, '_> {
         if lower.is_none_or(|bound| bound.value.negative) {
             let least = upper.filter(|bound| bound.value.negative);
             alternatives.push(sequence([text("-"), between(least, lower)]));
-            signs.push(text("-"));
+            signs.push(("-", least, lower));
         }
         if upper.is_none_or(|bound| !bound.value.negative && (!zero(bound) || !bound.exclusive)) {
             let least = lower.filter(|bound| !bound.value.negative);
             alternatives.push(between(least, upper));
-            signs.push(Expr::EMPTY);
+            signs.push(("", least, upper));
             if least.is_none_or(|bound| zero(bound) && !bound.exclusive) {
                 alternatives.push(sequence([text("-0"), json::zeros(self.builder).into()]));
             }
         }
-        let only_sign = |bound: Option<&Bound>| bound.is_none_or(|bound| zero(bound) && !bound.exclusive);
-        if !(only_sign(lower) && only_sign(upper)) {
-            self.report(schema, "minimum", "a number that is written with an exponent is not checked");
+        for (sign, least, most) in signs {
+            alternatives.extend(scientific(least, most).into_iter().map(|expr| sequence([text(sign), expr])));
         }
-        let (whole, fraction) = (json::whole(self.builder), json::fraction(self.builder));
-        let exponent = json::exponent(self.builder);
-        let size = [whole.into(), fraction.into(), exponent.into()];
-        alternatives.push(sequence([choice(signs)].into_iter().chain(size)));
         Ok(self.rule(hint, choice(alternatives)))
     }
 }
@@ -320,6 +328,62 @@ fn between(least: Option<&Bound>, most: Option<&Bound>) -> Expr {
     }
     if let Some(high) = high {
         alternatives.extend(tail(None, most).map(|tail| sequence([spelled(high), tail])));
+    }
+    choice(alternatives)
+}
+
+/// Numbers with an exponent behind one digit, its fraction, whose size is between those of two bounds, without a sign.
+fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
+    let split = |bound: &Bound| {
+        let (value, exponent) = bound.value.scientific()?;
+        Some((Bound { value, exclusive: bound.exclusive }, exponent))
+    };
+    let whole = |digit: &[u8]| Decimal { negative: false, whole: digit.to_vec(), fraction: Vec::new() };
+    let one = Bound { value: whole(b"1"), exclusive: false };
+    let ten = Bound { value: whole(b"10"), exclusive: true };
+    let low = least.and_then(split);
+    let high = match most.map(split) {
+        // Nothing but zero.
+        Some(None) => return Vec::new(),
+        high => high.flatten(),
+    };
+    let e = || Expr::from(Class::of(['E', 'e']));
+    let at = |size: Expr, exponent: i32| sequence([size, e(), exponents(Some(exponent), Some(exponent))]);
+    let mut alternatives = Vec::new();
+    if let (Some((low, exponent)), Some((high, same))) = (&low, &high)
+        && exponent == same
+    {
+        return vec![at(between(Some(low), Some(high)), *exponent)];
+    }
+    if let Some((low, exponent)) = &low {
+        alternatives.push(at(between(Some(low), Some(&ten)), *exponent));
+    }
+    let (from, to) = (low.map(|low| low.1 + 1), high.as_ref().map(|high| high.1 - 1));
+    if from.zip(to).is_none_or(|(from, to)| from <= to) {
+        let size = sequence([digit(b'1', b'9'), option(sequence([text("."), some(json::digit())]))]);
+        alternatives.push(sequence([size, e(), exponents(from, to)]));
+    }
+    if let Some((high, exponent)) = &high {
+        alternatives.push(at(between(Some(&one), Some(high)), *exponent));
+    }
+    alternatives
+}
+
+/// Exponents between two, with a sign or zeros before them.
+fn exponents(low: Option<i32>, high: Option<i32>) -> Expr {
+    let mut alternatives = Vec::new();
+    let zeros = || many(text("0"));
+    if low.is_none_or(|low| low < 0) {
+        let least = high.map_or(1, |high| high.saturating_neg().max(1));
+        let most = low.map(|low| i128::from(low.saturating_neg()));
+        alternatives.push(sequence([text("-"), zeros(), sizes(least.into(), most)]));
+    }
+    if low.is_none_or(|low| low <= 0) && high.is_none_or(|high| high >= 0) {
+        alternatives.push(sequence([option(Class::of(['+', '-'])), some(text("0"))]));
+    }
+    if high.is_none_or(|high| high > 0) {
+        let least = low.map_or(1, |low| low.max(1));
+        alternatives.push(sequence([option(text("+")), zeros(), sizes(least.into(), high.map(i128::from))]));
     }
     choice(alternatives)
 }

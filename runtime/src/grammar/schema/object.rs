@@ -240,7 +240,7 @@ impl<'s> Schemas<'s, '_> {
             let value = [Part::Schema(of)].into_iter().chain(parts.iter().copied()).collect();
             let Ok(value) = self.value(&format!("{hint}-matching"), value) else { continue };
             let key = match (regex.is_anything(), regex.write(self.builder, &format!("{hint}-name"))) {
-                (false, Ok(key)) => sequence([text("\""), key, text("\"")]),
+                (false, Ok(key)) => json::quoted(self.builder, key),
                 (true, _) => self.other_name(hint, facts, names.clone())?,
                 (false, Err(why)) => {
                     self.report(Some(of), "patternProperties", why);
@@ -267,7 +267,7 @@ impl<'s> Schemas<'s, '_> {
         let rules = facts.objects.iter().filter_map(|schema| schema.get("propertyNames")).map(Part::Schema);
         let rules: Vec<Part<'s>> = rules.collect();
         if rules.is_empty() {
-            return Some(json::string(self.builder).into());
+            return Some(json::any_key(self.builder));
         }
         let rules = rules.into_iter().chain([Part::Types(super::facts::STRING)]).collect();
         self.value(&format!("{hint}-name"), rules).ok()

@@ -135,6 +135,9 @@ pub(super) struct Anchors<'s> {
     inner_bases: bool,
 }
 
+/// Keywords with values inside, not schemas. (A property of such a name is then not looked through.)
+const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
+
 fn anchors(root: &Value) -> Anchors<'_> {
     let mut found = Anchors { named: HashMap::new(), inner_bases: false };
     let mut pending = vec![root];
@@ -150,7 +153,9 @@ fn anchors(root: &Value) -> Anchors<'_> {
                     found.inner_bases |= !std::ptr::eq(value, root);
                     found.named.entry(id.clone()).or_insert(value);
                 }
-                pending.extend(members.values().rev());
+                // What stands in values is no schema.
+                let schemas = members.iter().filter(|(keyword, _)| !VALUES.contains(&keyword.as_str()));
+                pending.extend(schemas.map(|(_, member)| member).rev());
             }
             Some(Value::Array(items)) => pending.extend(items.iter().rev()),
             Some(_) => {}

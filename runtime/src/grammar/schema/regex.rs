@@ -5,6 +5,7 @@
 //! length, and groups nest only so deep.
 
 use super::super::builder::MAX_COUNT;
+use super::super::syntax::Syntax;
 use super::super::{Builder, Class, Expr, choice, many, repeat, sequence, text};
 use super::facts::Count;
 use super::json;
@@ -343,12 +344,15 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
         return json::character(builder).into();
     }
     let mut alternatives = Vec::new();
-    let plain = class.intersect(&json::unescaped());
+    let plain = class.intersect(&json::unescaped(builder));
     if !plain.is_empty() {
         // As short as it can be.
         let others = Class::ranges(Class::ranges(plain.positive()).negate().positive()).negate();
         let shorter = if others.as_ranges().len() < plain.as_ranges().len() { others } else { plain };
         alternatives.push(shorter.into());
+    }
+    if let Syntax::Raw { .. } = builder.syntax() {
+        return choice(alternatives);
     }
     let mut escapes: Vec<Expr> = Vec::new();
     let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).collect();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::super::builder::MAX_COUNT;
+use super::super::syntax::Syntax;
 use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
 use super::facts::{Count, Facts};
 use super::format::{self, Format};
@@ -55,7 +56,10 @@ impl<'s> Schemas<'s, '_> {
                 None => self.report(schema, "minLength", "the length of a string with a pattern is not checked"),
             }
             return match regex.write(self.builder, hint) {
-                Ok(expr) => Ok(self.rule(hint, sequence([text("\""), expr, text("\"")]))),
+                Ok(expr) => {
+                    let string = json::quoted(self.builder, expr);
+                    Ok(self.rule(hint, string))
+                }
                 Err(why) => {
                     self.report(Some(at), keyword, why);
                     Ok(self.plain_string(facts.length, schema))
@@ -78,6 +82,10 @@ impl<'s> Schemas<'s, '_> {
         if length.is_any() {
             return json::string(self.builder).into();
         }
+        if let Syntax::Raw { .. } = self.builder.syntax() {
+            self.report(schema, "maxLength", "the length of raw text is not checked");
+            return json::string(self.builder).into();
+        }
         let Count { min, max } = self.counted(length, schema, "maxLength");
         let name = match max {
             None => format!("string-{min}"),
@@ -87,7 +95,8 @@ impl<'s> Schemas<'s, '_> {
             return rule.into();
         }
         let character = json::character(self.builder);
-        let rule = self.builder.rule(&name, sequence([text("\""), repeat(character, min, max), text("\"")]));
+        let string = json::quoted(self.builder, repeat(character, min, max));
+        let rule = self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), string);
         self.builder.keep(&name, rule);
         rule.into()
     }
@@ -106,6 +115,9 @@ impl<'s> Schemas<'s, '_> {
 
 /// A string, in quotes, that is none of these.
 pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&str>) -> Expr {
+    if *builder.syntax() != Syntax::Json {
+        return json::other_key(builder, &names);
+    }
     names.sort_unstable();
     names.dedup();
     let mut nodes = vec![Node::default()];
@@ -166,7 +178,7 @@ fn leaves(builder: &mut Builder, node: &Node) -> Expr {
         return rule.into();
     }
     let rest = Expr::from(json::string_rest(builder));
-    let plain = json::unescaped().intersect(&Class::of(characters.iter().copied()).negate());
+    let plain = json::unescaped(builder).intersect(&Class::of(characters.iter().copied()).negate());
     // What it shares with others it is written like: as what is excluded.
     let excluded = plain.positive();
     let plain = complement(&excluded);

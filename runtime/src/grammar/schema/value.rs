@@ -101,7 +101,7 @@ impl<'s> Schemas<'s, '_> {
         let excluded = facts.excluded.iter().copied().filter(|value| type_bits(value) & types != 0);
         let excluded: Vec<&'s Value> = excluded.collect();
         match types {
-            NULL if excluded.is_empty() => Ok(text("null")),
+            NULL if excluded.is_empty() => Ok(json::null(self.builder)),
             NULL => impossible(excluded.first().copied(), "null is excluded"),
             BOOLEAN => self.boolean(&excluded),
             STRING => self.string(hint, facts, &excluded),
