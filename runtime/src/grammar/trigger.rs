@@ -5,6 +5,7 @@
 //! begins.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use super::plan::{Act, Plan, Reads};
 use super::turn::Offered;
@@ -89,6 +90,12 @@ pub(super) fn triggers(plan: &Plan<'_>, offered: &Offered) -> Vec<Trigger> {
             triggers.push(trigger);
         }
     }
+    // The engine takes the first that it finds. Where one is the end of another, both come to be at once, and the longer
+    // is what was written.
+    triggers.sort_by_key(|trigger| match trigger {
+        Trigger::Word(word) => Reverse(word.len()),
+        Trigger::Pattern(_) => Reverse(0),
+    });
     triggers
 }
 
