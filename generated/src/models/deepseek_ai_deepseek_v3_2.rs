@@ -212,12 +212,12 @@ any-other-argument ::= other-name "\" string=\"true\">" text | other-name "\" st
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 text ::= "<" text-2 | [^<] text
 text-2 ::= "<" text-2 | "/" text-3 | [^/<] text
-text-3 ::= "<" text-2 | "｜" text-4 | [^<｜] text
+text-3 ::= "<" text-2 | "｜" text-4 | [\x00-;=-｛｝-\U0010FFFF] text
 text-4 ::= "<" text-2 | "D" text-5 | [^<D] text
 text-5 ::= "<" text-2 | "S" text-6 | [^<S] text
 text-6 ::= "<" text-2 | "M" text-7 | [^<M] text
 text-7 ::= "<" text-2 | "L" text-8 | [^<L] text
-text-8 ::= "<" text-2 | "｜" text-9 | [^<｜] text
+text-8 ::= "<" text-2 | "｜" text-9 | [\x00-;=-｛｝-\U0010FFFF] text
 text-9 ::= "<" text-2 | "p" text-10 | [^<p] text
 text-10 ::= "<" text-2 | "a" text-11 | [^<a] text
 text-11 ::= "<" text-2 | "r" text-12 | [^<r] text
@@ -229,13 +229,13 @@ text-16 ::= "<" text-2 | "e" text-17 | [^<e] text
 text-17 ::= "<" text-2 | "r" text-18 | [^<r] text
 text-18 ::= ">" | "<" text-2 | ">" text-19 | [^<>] text
 text-19 ::= [\t\n\r ] text-19 | "<" text-20 | [^\t\n\r <] text
-text-20 ::= "<" text-2 | "/" text-21 | "t" text-22 | "｜" text-23 | [^/<t｜] text
-text-21 ::= "<" text-2 | "｜" text-90 | [^<｜] text
+text-20 ::= "<" text-2 | "/" text-21 | "t" text-22 | "｜" text-23 | [\x00-.0-;=-su-｛｝-\U0010FFFF] text
+text-21 ::= "<" text-2 | "｜" text-90 | [\x00-;=-｛｝-\U0010FFFF] text
 text-90 ::= "<" text-2 | "D" text-91 | [^<D] text
 text-91 ::= "<" text-2 | "S" text-92 | [^<S] text
 text-92 ::= "<" text-2 | "M" text-93 | [^<M] text
 text-93 ::= "<" text-2 | "L" text-94 | [^<L] text
-text-94 ::= "<" text-2 | "｜" text-95 | [^<｜] text
+text-94 ::= "<" text-2 | "｜" text-95 | [\x00-;=-｛｝-\U0010FFFF] text
 text-95 ::= "<" text-2 | "p" text-10 | "f" text-96 | "i" text-97 | [^<fip] text
 text-96 ::= "<" text-2 | "u" text-103 | [^<u] text
 text-103 ::= "<" text-2 | "n" text-104 | [^<n] text
@@ -266,7 +266,7 @@ text-23 ::= "<" text-2 | "D" text-24 | "e" text-25 | [^<De] text
 text-24 ::= "<" text-2 | "S" text-41 | [^<S] text
 text-41 ::= "<" text-2 | "M" text-42 | [^<M] text
 text-42 ::= "<" text-2 | "L" text-43 | [^<L] text
-text-43 ::= "<" text-2 | "｜" text-44 | [^<｜] text
+text-43 ::= "<" text-2 | "｜" text-44 | [\x00-;=-｛｝-\U0010FFFF] text
 text-44 ::= "<" text-2 | "f" text-45 | "i" text-46 | "p" text-47 | [^<fip] text
 text-45 ::= "<" text-2 | "u" text-73 | [^<u] text
 text-73 ::= "<" text-2 | "n" text-74 | [^<n] text
@@ -311,10 +311,10 @@ text-60 ::= "<" text-2 | "=" text-61 | [^<=] text
 text-61 ::= "<" text-2 | [^"<] text
 text-25 ::= "<" text-2 | "n" text-26 | [^<n] text
 text-26 ::= "<" text-2 | "d" text-27 | [^<d] text
-text-27 ::= "<" text-2 | "▁" text-28 | [^<▁] text
+text-27 ::= "<" text-2 | "▁" text-28 | [\x00-;=-▀▂-\U0010FFFF] text
 text-28 ::= "<" text-2 | "o" text-29 | [^<o] text
 text-29 ::= "<" text-2 | "f" text-30 | [^<f] text
-text-30 ::= "<" text-2 | "▁" text-31 | [^<▁] text
+text-30 ::= "<" text-2 | "▁" text-31 | [\x00-;=-▀▂-\U0010FFFF] text
 text-31 ::= "<" text-2 | "s" text-32 | [^<s] text
 text-32 ::= "<" text-2 | "e" text-33 | [^<e] text
 text-33 ::= "<" text-2 | "n" text-34 | [^<n] text
@@ -323,7 +323,7 @@ text-35 ::= "<" text-2 | "e" text-36 | [^<e] text
 text-36 ::= "<" text-2 | "n" text-37 | [^<n] text
 text-37 ::= "<" text-2 | "c" text-38 | [^<c] text
 text-38 ::= "<" text-2 | "e" text-39 | [^<e] text
-text-39 ::= "<" text-2 | "｜" text-40 | [^<｜] text
+text-39 ::= "<" text-2 | "｜" text-40 | [\x00-;=-｛｝-\U0010FFFF] text
 text-40 ::= "<" text-2 | [^<>] text
 value-2 ::= number | boolean | "null" | array | object
 number ::= "-"? whole fraction exponent?
@@ -354,8 +354,8 @@ pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<｜DSML｜invoke name=\""),
     Trigger::of_word("<｜DSML｜function_calls>"),
+    Trigger::of_word("<｜DSML｜invoke name=\""),
 ];
 
 /// Markers that a detokenizer must keep.
