@@ -3,8 +3,9 @@
 
 mod support;
 
-use support::grammar::{load, rendered, sentences, wrong_calls};
-use support::{Failure, Model, models, own_models, root};
+use serde_json::{Value, json};
+use support::grammar::{load, refuses, rendered, sentences, wrong_calls};
+use support::{Failure, Model, corpus, models, own_models, root};
 use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_analyzer::render::Template;
@@ -84,7 +85,11 @@ fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
                 read += 1;
                 let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
                 let parallel = what != "one tool, once";
-                if !grammar.lazy && !what.contains("required") && !what.contains("once") && message.tool_calls.is_empty() {
+                if !grammar.lazy
+                    && !what.contains("required")
+                    && !what.contains("once")
+                    && message.tool_calls.is_empty()
+                {
                     continue;
                 }
                 let problem = match wrong_calls(&message, offered) {
@@ -129,5 +134,124 @@ fn what_templates_render_is_accepted() -> Result<(), Failure> {
     }
     assert!(problems.is_empty(), "of {calls} turns with calls and {texts} without:\n{}", problems.join("\n"));
     assert!(calls > 500 && texts > 500, "{calls} turns with calls and {texts} without");
+    Ok(())
+}
+
+/// A tool of which everything can be violated.
+const STRICT: &str = r#"[
+    {"name": "book", "parameters": {"type": "object", "additionalProperties": false, "required": ["seat", "class"],
+        "properties": {"seat": {"type": "integer", "minimum": 1, "maximum": 40},
+            "class": {"type": "string", "enum": ["first", "second"]}, "quiet": {"type": "boolean"}}}}
+]"#;
+
+/// Whether arguments satisfy the tool above.
+const ARGUMENTS: [(&str, bool); 12] = [
+    (r#"{"seat": 40, "class": "first"}"#, true),
+    (r#"{"seat": 1, "class": "second", "quiet": true}"#, true),
+    // A required property is missing.
+    (r#"{"class": "first"}"#, false),
+    (r#"{"seat": 3}"#, false),
+    (r#"{}"#, false),
+    // A wrong type.
+    (r#"{"seat": "three", "class": "first"}"#, false),
+    (r#"{"seat": 3, "class": "first", "quiet": "yes"}"#, false),
+    // A stranger to the enumeration.
+    (r#"{"seat": 3, "class": "third"}"#, false),
+    // An integer out of range.
+    (r#"{"seat": 0, "class": "first"}"#, false),
+    (r#"{"seat": 41, "class": "first"}"#, false),
+    (r#"{"seat": 3.5, "class": "first"}"#, false),
+    // An argument that is none.
+    (r#"{"seat": 3, "class": "first", "window": 1}"#, false),
+];
+
+/// What the models of a folder write for calls: their templates render it.
+fn writers() -> Result<Vec<(Model, Template)>, Failure> {
+    let mut writers = Vec::new();
+    for model in own_models()?.into_iter().filter(has_calls) {
+        let file = model.spec.template.file.clone();
+        let template = Template::parse(&file, &std::fs::read_to_string(root().join("templates").join(&file))?)?;
+        writers.push((model, template));
+    }
+    if let Some(corpus) = corpus()? {
+        for model in models()?.into_iter().filter(has_calls) {
+            let file = model.spec.template.file.clone();
+            let Ok(text) = std::fs::read_to_string(corpus.join("templates").join(&file)) else { continue };
+            writers.push((model, Template::parse(&file, &text)?));
+        }
+    }
+    Ok(writers)
+}
+
+/// A turn with these calls, drawn from the grammar of tools that take nothing else.
+fn drawn(model: &Model, calls: &[(&str, &str)]) -> Option<String> {
+    let [(name, arguments)] = calls else { return None };
+    let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let required: Vec<&String> = arguments.keys().collect();
+    let properties: serde_json::Map<String, Value> =
+        arguments.iter().map(|(name, value)| (name.clone(), json!({"enum": [value]}))).collect();
+    let parameters = json!({"type": "object", "additionalProperties": false, "required": required,
+        "properties": properties});
+    let tools = Tools::from_openai(&json!([{"name": name, "parameters": parameters}])).ok()?;
+    let options = GrammarOptions::new().parallel_tool_calls(false);
+    let grammar = model.lowered.grammar(&model.spec, Some(&tools), &options).ok()?;
+    sentences(&load(&grammar).ok()?, 5, 1).pop()
+}
+
+#[test]
+fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> {
+    let tools = Tools::from_json(STRICT)?;
+    let mut problems = Vec::new();
+    let (mut accepted, mut rejected, mut rows) = (0, 0, 0);
+    for (model, template) in writers()? {
+        let name = &model.spec.template.name;
+        let start = &model.spec.turn.assistant_start;
+        let request = |choice: ToolChoice| {
+            GrammarOptions::new().generation_prompt(start).tool_choice(choice).parallel_tool_calls(false)
+        };
+        let make = |options: &GrammarOptions| {
+            let grammar = model.lowered.grammar(&model.spec, Some(&tools), options)?;
+            let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
+            Ok::<_, Failure>((grammar, rules))
+        };
+        let grammars = [make(&request(ToolChoice::Auto))?, make(&request(ToolChoice::Required))?];
+        let mut expect = |what: &str, text: &str, wanted: bool| -> Result<(), Failure> {
+            for (grammar, rules) in &grammars {
+                let refused = refuses(grammar, rules, text)?;
+                // Before a trigger comes, a lazy grammar refuses nothing: then nothing is called.
+                if refused.is_none() != wanted {
+                    let lazy = grammar.lazy;
+                    problems.push(format!("{name}, {what}, lazy {lazy}, is to be {wanted}: {refused:?}\n    {text:?}"));
+                } else if wanted {
+                    accepted += 1;
+                } else {
+                    rejected += 1;
+                }
+            }
+            Ok(())
+        };
+        let calls = |calls: &[(&str, &str)]| {
+            // Some templates have no words for calls, though their models do.
+            let rendered = unjinja_analyzer::render_calls(&template, &model.spec, calls);
+            rendered.filter(|turn| turn.contains(calls[0].0)).or_else(|| drawn(&model, calls))
+        };
+        let Some(first) = calls(&[("book", ARGUMENTS[0].0)]) else { continue };
+        rows += 1;
+        for (arguments, fits) in ARGUMENTS {
+            let Some(turn) = calls(&[("book", arguments)]) else { continue };
+            expect(arguments, &turn, fits)?;
+        }
+        if let Some(turn) = calls(&[("fly", ARGUMENTS[0].0)]) {
+            expect("an unknown tool", &turn, false)?;
+        }
+        if model.spec.capabilities.parallel_tool_calls
+            && let Some(turn) = calls(&[("book", ARGUMENTS[0].0), ("book", ARGUMENTS[1].0)])
+        {
+            expect("a second call", &turn, false)?;
+        }
+        expect("text after the end of the turn", &format!("{first} And more."), false)?;
+    }
+    assert!(problems.is_empty(), "{accepted} accepted, {rejected} rejected:\n{}", problems.join("\n"));
+    assert!(rows >= 24 && accepted > 2 * rows && rejected > 15 * rows, "{rows} rows, {accepted}, {rejected}");
     Ok(())
 }

@@ -148,6 +148,7 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
             }
         }
     }
+    frame.content.after_calls = style.is_some_and(|style| calls::content_after_calls(lab, s, style));
     if let Some(end) = style.and_then(|style| calls::end_after_content(lab, s, style)).filter(|end| *end != frame.end) {
         // Turns of calls end otherwise than turns of answers.
         if let Some(rest) = tools.section_end.strip_suffix(end.as_str()) {

@@ -167,6 +167,13 @@ pub(crate) fn frame_beside_calls(
     (!known && !is_reasoning && !before.trim().is_empty()).then(|| (before.to_owned(), after.to_owned()))
 }
 
+/// Whether the answer stands behind the calls of a turn that has both.
+pub(crate) fn content_after_calls(lab: &Lab<'_>, s: &Sentinels, style: Style) -> bool {
+    let Ok(turn) = lab.turn(s, &Turn::calls(&[one(s)]).with_content(s.content), style) else { return false };
+    let places = (text::once(&turn, s.content), turn.find(s.functions[0]));
+    matches!(places, (Some(content), Some(call)) if content.start > call)
+}
+
 fn space(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
 }

@@ -563,6 +563,7 @@ fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Cont
             mode: ContentMode::WrappedWithReasoning,
             start,
             end,
+            ..Content::default()
         });
         let reasoning = Reasoning { mode: ReasoningMode::TagBased, start, end, switch, ..Reasoning::default() };
         return Some((reasoning, content.unwrap_or_default()));

@@ -10,4 +10,4 @@ mod text;
 mod verify;
 
 pub use analyze::{AnalyzeError, Naming, analyze, name_of, sha256};
-pub use verify::{Failure, Rendered, Verification, verify};
+pub use verify::{Failure, Rendered, Verification, render_calls, verify};

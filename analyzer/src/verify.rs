@@ -72,16 +72,34 @@ pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> 
     on_stack(|| verify_here(template, spec, count, seed)).unwrap_or_default()
 }
 
+/// The assistant's turn that a template writes for these calls (names, and arguments as JSON objects), without what the
+/// generation prompt writes of it. `None` where it cannot render them.
+pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str)]) -> Option<String> {
+    let mut turn = Turn::default();
+    for (number, (name, arguments)) in calls.iter().enumerate() {
+        let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return None };
+        turn.calls.push(Call { name: (*name).to_owned(), id: format!("call{number:05}"), arguments });
+    }
+    let rendered = on_stack(|| Lab::new(template).turn(&SENTINELS[0], &turn, style(spec))).ok()?.ok()?;
+    let body = until_end(&rendered, spec);
+    Some(body.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(body).to_owned())
+}
+
+/// How a template wants its messages.
+fn style(spec: &FormatSpec) -> Style {
+    Style {
+        object_arguments: spec.capabilities.object_arguments,
+        empty: if spec.capabilities.requires_nonnull_content { Empty::Text } else { Empty::Null },
+    }
+}
+
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
     let Ok(lowered) = Lowered::new(spec) else { return result };
     let lab = Lab::new(template);
     let s = &SENTINELS[0];
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let style = Style {
-        object_arguments: spec.capabilities.object_arguments,
-        empty: if spec.capabilities.requires_nonnull_content { Empty::Text } else { Empty::Null },
-    };
+    let style = style(spec);
     // Some templates lose most of what they are given; they are not tried forever.
     for _ in 0..count * 4 {
         if result.tried == count {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use unjinja_codegen::Lowered;
-use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Wider};
 use unjinja_runtime::Tools;
+use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Wider};
 use unjinja_spec::FormatSpec;
 
 use crate::failure::{Done, Failure};
@@ -114,9 +114,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 }
 
 fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
-    let mut options = GrammarOptions::new()
-        .tool_choice(choice(&arguments.tool_choice))
-        .parallel_tool_calls(!arguments.no_parallel);
+    let mut options =
+        GrammarOptions::new().tool_choice(choice(&arguments.tool_choice)).parallel_tool_calls(!arguments.no_parallel);
     if let Some(switch) = arguments.thinking {
         options = options.thinking(switch == Switch::On);
     }

@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use unjinja_runtime::grammar::{self, Act, Argument, Grammar, Node, Plan, Reads, Step};
-use unjinja_runtime::{CallShape, Channel, GrammarError, GrammarOptions, Marker, State, Tools, Trigger};
+use unjinja_runtime::{CallShape, Channel, GrammarError, GrammarOptions, Marker, Markers, State, Tools, Trigger};
 use unjinja_spec::FormatSpec;
 
 use crate::Lowered;
@@ -25,12 +25,14 @@ impl Lowered {
     ) -> Result<Grammar, GrammarError> {
         let interpreter = self.interpreter(spec);
         let (facts, entries) = interpreter.facts_and_entries();
-        with_plan(&self.automaton, |plan| grammar::assemble(plan, facts, entries, tools, options))
+        with_plan(&self.automaton, spec.content.after_calls, |plan| {
+            grammar::assemble(plan, facts, entries, tools, options)
+        })
     }
 }
 
 /// Hands out the machine as data.
-pub(crate) fn with_plan<T>(automaton: &Automaton, with: impl FnOnce(&Plan<'_>) -> T) -> T {
+pub(crate) fn with_plan<T>(automaton: &Automaton, text_after_calls: bool, with: impl FnOnce(&Plan<'_>) -> T) -> T {
     // Data that borrows from each other, one kind after the other.
     let confirms: Vec<Vec<Vec<&str>>> =
         automaton.states.iter().map(|state| state.arms.iter().map(interpret::next_cores).collect()).collect();
@@ -40,6 +42,7 @@ pub(crate) fn with_plan<T>(automaton: &Automaton, with: impl FnOnce(&Plan<'_>) -
         .zip(&confirms)
         .map(|(state, nexts)| state.arms.iter().zip(nexts).map(|(arm, next)| interpret::marker(arm, next)).collect())
         .collect();
+    let markers: Vec<Markers<'_>> = markers.iter().map(|list| Markers::new(list)).collect();
     let keys: Vec<Vec<&str>> = automaton.states.iter().map(keys).collect();
     let acts: Vec<Vec<Vec<Act<'_>>>> = automaton
         .states
@@ -80,6 +83,7 @@ pub(crate) fn with_plan<T>(automaton: &Automaton, with: impl FnOnce(&Plan<'_>) -
         start: number(automaton.start),
         content: number(automaton.content),
         reasoning: automaton.reasoning.map(number),
+        text_after_calls,
     })
 }
 
@@ -164,7 +168,7 @@ pub(crate) fn items(spec: &FormatSpec, lowered: &Lowered, used: &[bool], runtime
         Trigger::Word(word) => quote!(Trigger::of_word(#word)),
         Trigger::Pattern(pattern) => quote!(Trigger::of_pattern(#pattern)),
     });
-    let plan = plan(lowered, used);
+    let plan = plan(spec, lowered, used);
     quote! {
         /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
         pub const GRAMMAR: &str = #text;
@@ -203,7 +207,8 @@ fn multiline(text: &str) -> TokenStream {
 }
 
 /// The machine as a constant.
-fn plan(lowered: &Lowered, used: &[bool]) -> TokenStream {
+fn plan(spec: &FormatSpec, lowered: &Lowered, used: &[bool]) -> TokenStream {
+    let after_calls = spec.content.after_calls;
     let automaton = &lowered.automaton;
     let name = |index: usize| format_ident!("{}", automaton.states[index].name);
     let step = |step: &automaton::Step| {
@@ -220,7 +225,7 @@ fn plan(lowered: &Lowered, used: &[bool]) -> TokenStream {
         if !state.arms.is_empty() {
             let markers = format_ident!("{}_MARKERS", state.name);
             let steps = state.arms.iter().map(|arm| step(&arm.step));
-            tokens.extend(quote!(.markers(#markers, &[#(#steps),*])));
+            tokens.extend(quote!(.markers(&#markers, &[#(#steps),*])));
         }
         if let Some(otherwise) = &state.otherwise {
             let otherwise = step(otherwise);
@@ -242,11 +247,12 @@ fn plan(lowered: &Lowered, used: &[bool]) -> TokenStream {
     };
     quote! {
         /// What grammars are made of: the same machine, as data.
-        const PLAN: Plan<'static> = Plan {
+        static PLAN: Plan<'static> = Plan {
             nodes: &[#(#nodes),*],
             start: #start,
             content: #content,
             reasoning: #reasoning,
+            text_after_calls: #after_calls,
         };
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use unjinja_runtime::grammar::{self, Grammar, GrammarError, GrammarOptions};
-use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, State, Tools};
+use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, Markers, State, Tools};
 use unjinja_spec::FormatSpec;
 
 use crate::automaton::{self, Arm, Automaton, Step};
@@ -116,7 +116,8 @@ impl Machine for Interpreter<'_> {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         let here = self.state(state);
         let nexts: Vec<Vec<&str>> = here.arms.iter().map(next_cores).collect();
-        let markers: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
+        let list: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
+        let markers = Markers::new(&list);
         let found = match &here.hole {
             None if here.exact => io.expect_here(&markers),
             None => io.expect(&markers),
@@ -160,10 +161,9 @@ impl Machine for Interpreter<'_> {
     }
 
     fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        let make = |plan: &grammar::Plan<'_>| {
-            grammar::assemble(plan, Machine::facts(self), &self.entries, tools, options)
-        };
-        gbnf::with_plan(&self.automaton, make)
+        let make =
+            |plan: &grammar::Plan<'_>| grammar::assemble(plan, Machine::facts(self), &self.entries, tools, options);
+        gbnf::with_plan(&self.automaton, self.spec.content.after_calls, make)
     }
 }
 

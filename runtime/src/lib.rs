@@ -8,11 +8,13 @@ pub mod grammar;
 mod io;
 mod json;
 mod machine;
+mod markers;
 mod message;
 mod options;
 mod python;
 mod quoted;
 mod search;
+mod short;
 mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -24,10 +26,11 @@ pub use event::{Channel, Event};
 pub use grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Trigger};
 pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
 pub use json::close as close_json;
-pub use machine::{Confirm, Entry, Facts, Flow, Found, Machine, Marker, State};
+pub use machine::{Entry, Facts, Flow, Found, Machine, State};
+pub use markers::{Confirm, MAX_MARKERS, Marker, Markers, Needle, Search};
 pub use message::*;
 pub use options::Options;
-pub use stream::{ChatParser, ChatStream, Stream, parse};
+pub use stream::{ChatParser, ChatStream, Chunk, Stream, parse, parse_borrowed};
 pub use tools::*;
 pub use value::Types;
 

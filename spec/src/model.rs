@@ -218,6 +218,9 @@ pub struct Content {
     /// Marker after the answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub end: String,
+    /// The answer stands behind the calls of a turn that has both.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub after_calls: bool,
 }
 
 /// Whether markers stand around the answer.

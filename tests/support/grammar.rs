@@ -49,11 +49,8 @@ pub fn refuses(grammar: &Grammar, rules: &Rules, output: &str) -> Result<Option<
 /// Random sentences of a grammar.
 pub fn sentences(rules: &Rules, seed: u64, count: usize) -> Vec<String> {
     let mut seed = seed;
-    let limits = [
-        Limits { length: 60, depth: 20 },
-        Limits { length: 300, depth: 40 },
-        Limits { length: 1200, depth: 60 },
-    ];
+    let limits =
+        [Limits { length: 60, depth: 20 }, Limits { length: 300, depth: 40 }, Limits { length: 1200, depth: 60 }];
     (0..count).filter_map(|number| rules.sample(&mut seed, limits[number % limits.len()])).collect()
 }
 
@@ -96,7 +93,11 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
         if turn.message.tool_calls.is_empty() {
             texts += 1;
             let tools = Tools::from_json(r#"[{"name": "f"}]"#)?;
-            grammars.push(model.lowered.grammar(&model.spec, Some(&tools), &options().tool_choice(ToolChoice::None))?);
+            grammars.push(model.lowered.grammar(
+                &model.spec,
+                Some(&tools),
+                &options().tool_choice(ToolChoice::None),
+            )?);
         } else {
             calls += 1;
             grammars.push(any);

@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -65,45 +73,46 @@ const AFTER_CALL: State = State(5);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(6);
 
-/// What may follow in this state: `<|begin_assistant|>`, `<tool_calls>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|begin_assistant|>"),
-    Marker::new("<tool_calls>").layout("\n", ""),
-];
+/// What may follow in this state: `<|begin_assistant|>`, `<tool_calls>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|begin_assistant|>"), Marker::new("<tool_calls>").layout("\n", "")],
+);
 
-/// What may follow in this state: `<tool_calls>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<tool_calls>").layout("\n", ""),
-];
+/// What may follow in this state: `<tool_calls>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<tool_calls>").layout("\n", "")],
+);
 
-/// What may follow in this state: `[BEGIN FINAL RESPONSE]`, `<tool_calls>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
-    Marker::new("<tool_calls>").layout("\n", ""),
-];
+/// What may follow in this state: `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; searched for by `[` and `<` (memchr2).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
+        Marker::new("<tool_calls>").layout("\n", ""),
+    ],
+);
 
-/// What may follow in this state: `[`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+/// What may follow in this state: `[`; searched for by `[` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
 
-/// What may follow in this state: `</tool_calls>`, `<tool_calls>`.
-const CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</tool_calls>"),
-    Marker::new("<tool_calls>").layout("\n", ""),
-];
+/// What may follow in this state: `</tool_calls>`, `<tool_calls>`; searched for by `<` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("</tool_calls>"), Marker::new("<tool_calls>").layout("\n", "")],
+);
 
-/// What may follow in this state: `,`, `]`, `</tool_calls>`, `<tool_calls>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("</tool_calls>"),
-    Marker::new("<tool_calls>").layout("\n", ""),
-];
+/// What may follow in this state: `,`, `]`, `</tool_calls>`, `<tool_calls>`; searched for by `,`, `]` and `<` (memchr3).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("</tool_calls>"),
+        Marker::new("<tool_calls>").layout("\n", ""),
+    ],
+);
 
-/// What may follow in this state: `</tool_calls>`, `<tool_calls>`.
-const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</tool_calls>"),
-    Marker::new("<tool_calls>").layout("\n", ""),
-];
+/// What may follow in this state: `</tool_calls>`, `<tool_calls>`; searched for by `<` (memchr).
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("</tool_calls>"), Marker::new("<tool_calls>").layout("\n", "")],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -172,11 +181,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], REASONING),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
@@ -186,13 +195,13 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[Step::new(&[Act::OpenCall], AFTER_SECTION_START)],
             )
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[Act::CloseReasoning], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
@@ -200,11 +209,11 @@ const PLAN: Plan<'static> = Plan {
             )
             .end(&[]),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
+            .markers(&AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
             .otherwise(Step::new(&[], CALL)),
         Node::new(Reads::Object(CALL_SHAPE))
             .markers(
-                CALL_MARKERS,
+                &CALL_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], CONTENT),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_SECTION_START),
@@ -213,7 +222,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[Act::EndCall], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[Act::OpenCall], CALL),
                     Step::new(&[], AFTER_TOOLS),
@@ -225,7 +234,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_TOOLS_MARKERS,
+                &AFTER_TOOLS_MARKERS,
                 &[
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
@@ -237,6 +246,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -259,7 +269,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(REASONING),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -270,7 +280,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -280,7 +290,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
@@ -294,14 +304,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, false, &CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(CONTENT)
@@ -320,7 +330,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)
@@ -336,7 +346,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_TOOLS => {
-                match io.expect(AFTER_TOOLS_MARKERS) {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(CONTENT),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

@@ -5,8 +5,8 @@ use unjinja_runtime::grammar::{
     Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -14,8 +14,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -102,99 +110,117 @@ const AFTER_PER_CALL_END: State = State(10);
 /// The raw text of an argument's value.
 const ARGUMENT_VALUE: State = State(11);
 
-/// What may follow in this state: `<seed:eos>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<seed:tool_call>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<seed:eos>").at_end(),
-    Marker::new("<seed:bos>assistant"),
-    Marker::new("<seed:think>"),
-    Marker::new("<function="),
-    Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
-];
+/// What may follow in this state: `<seed:eos>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<seed:tool_call>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<seed:bos>assistant"),
+        Marker::new("<seed:think>"),
+        Marker::new("<function="),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: `<seed:eos>`, `<seed:think>`, `<function=`, `<seed:tool_call>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<seed:eos>").at_end(),
-    Marker::new("<seed:think>"),
-    Marker::new("<function="),
-    Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
-];
+/// What may follow in this state: `<seed:eos>`, `<seed:think>`, `<function=`, `<seed:tool_call>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<seed:think>"),
+        Marker::new("<function="),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: `<seed:eos>`, `</seed:think>`, `<function=`, `<seed:tool_call>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<seed:eos>").at_end(),
-    Marker::new("</seed:think>").layout("", "\n"),
-    Marker::new("<function="),
-    Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
-];
+/// What may follow in this state: `<seed:eos>`, `</seed:think>`, `<function=`, `<seed:tool_call>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("</seed:think>").layout("", "\n"),
+        Marker::new("<function="),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: `>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new(">")
-        .followed_by(
-            &[
-                "<parameter=",
-                "</function>",
-                "</seed:tool_call>",
-                "<seed:tool_call>",
-                "<function=",
-                "<seed:think>",
-                "<seed:eos>",
-            ],
-        ),
-];
+/// What may follow in this state: `>`; searched for by `>` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new(">")
+            .followed_by(
+                &[
+                    "<parameter=",
+                    "</function>",
+                    "</seed:tool_call>",
+                    "<seed:tool_call>",
+                    "<function=",
+                    "<seed:think>",
+                    "<seed:eos>",
+                ],
+            ),
+    ],
+);
 
-/// What may follow in this state: `<function=`.
-const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[Marker::new("<function=")];
+/// What may follow in this state: `<function=`; searched for by `<` (memchr).
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<function=")],
+);
 
-/// What may follow in this state: `>`.
-const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
+/// What may follow in this state: `>`; searched for by `>` (memchr).
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
 
-/// What may follow in this state: `<seed:eos>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`.
-const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<seed:eos>").at_end(),
-    Marker::new("<parameter=").layout("\n", ""),
-    Marker::new("</function>").layout("\n", ""),
-    Marker::new("</seed:tool_call>").layout("\n", ""),
-    Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
-    Marker::new("<function="),
-    Marker::new("<seed:think>"),
-];
+/// What may follow in this state: `<seed:eos>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; searched for by `<` (memchr).
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<parameter=").layout("\n", ""),
+        Marker::new("</function>").layout("\n", ""),
+        Marker::new("</seed:tool_call>").layout("\n", ""),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("<seed:think>"),
+    ],
+);
 
-/// What may follow in this state: `>`.
-const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
+/// What may follow in this state: `>`; searched for by `>` (memchr).
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
 
-/// What may follow in this state: `<seed:eos>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<seed:eos>").at_end(),
-    Marker::new("</seed:tool_call>").layout("\n", ""),
-    Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
-    Marker::new("<function="),
-    Marker::new("<seed:think>"),
-];
+/// What may follow in this state: `<seed:eos>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; searched for by `<` (memchr).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("</seed:tool_call>").layout("\n", ""),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("<seed:think>"),
+    ],
+);
 
-/// What may follow in this state: `<seed:eos>`, `<seed:tool_call>`, `<function=`, `<seed:think>`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<seed:eos>").at_end(),
-    Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
-    Marker::new("<function="),
-    Marker::new("<seed:think>"),
-];
+/// What may follow in this state: `<seed:eos>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; searched for by `<` (memchr).
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("<seed:think>"),
+    ],
+);
 
-/// What may follow in this state: `</parameter>`.
-const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</parameter>")
-        .followed_by(
-            &[
-                "<parameter=",
-                "</function>",
-                "</seed:tool_call>",
-                "<seed:tool_call>",
-                "<function=",
-                "<seed:think>",
-                "<seed:eos>",
-            ],
-        ),
-];
+/// What may follow in this state: `</parameter>`; searched for by `<` (memchr).
+static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("</parameter>")
+            .followed_by(
+                &[
+                    "<parameter=",
+                    "</function>",
+                    "</seed:tool_call>",
+                    "<seed:tool_call>",
+                    "<function=",
+                    "<seed:think>",
+                    "<seed:eos>",
+                ],
+            ),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<function=" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more | "<seed:tool_call>" more-2
@@ -317,11 +343,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -334,7 +360,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -345,7 +371,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -357,19 +383,19 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
+            .markers(&AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_2_MARKERS,
+                &CALL_NAME_2_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                 &[
                     Step::new(&[Act::EndCallIncomplete], AFTER_TURN_END),
                     Step::new(&[], ARGUMENT_NAME),
@@ -387,7 +413,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCallIncomplete]),
         Node::new(Reads::ArgumentName)
             .markers(
-                ARGUMENT_NAME_MARKERS,
+                &ARGUMENT_NAME_MARKERS,
                 &[
                     Step::new(
                         &[Act::Argument(Argument::BySchema { python: true })],
@@ -397,7 +423,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
@@ -410,7 +436,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_END_MARKERS,
+                &AFTER_PER_CALL_END_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_PER_CALL_START),
@@ -422,13 +448,14 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Value)
             .markers(
-                ARGUMENT_VALUE_MARKERS,
+                &ARGUMENT_VALUE_MARKERS,
                 &[Step::new(&[], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
     ],
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -451,7 +478,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -471,7 +498,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -490,7 +517,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -509,13 +536,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -525,14 +552,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME_2 => {
-                match io.name(CALL_NAME_2_MARKERS) {
+                match io.name(&CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -542,7 +569,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END)
@@ -576,7 +603,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_NAME => {
-                match io.name(ARGUMENT_NAME_MARKERS) {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
@@ -586,7 +613,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -618,7 +645,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_END => {
-                match io.expect(AFTER_PER_CALL_END_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -637,7 +664,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_VALUE => {
-                match io.value(ARGUMENT_VALUE_MARKERS) {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)

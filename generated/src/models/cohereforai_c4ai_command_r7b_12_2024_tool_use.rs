@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -72,61 +80,71 @@ const AFTER_CALL: State = State(5);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(6);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|START_THINKING|>"),
-    Marker::new("<|START_RESPONSE|>"),
-    Marker::new("<|END_RESPONSE|>"),
-    Marker::new("<|START_ACTION|>"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|START_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>"),
+        Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|START_ACTION|>"),
+    ],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_THINKING|>`, `<|START_ACTION|>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_THINKING|>"),
-    Marker::new("<|START_ACTION|>"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_THINKING|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_THINKING|>"),
+        Marker::new("<|START_ACTION|>"),
+    ],
+);
 
-/// What may follow in this state: `[`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+/// What may follow in this state: `[`; searched for by `[` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`.
-const CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_ACTION|>"),
-    Marker::new("<|START_THINKING|>"),
-    Marker::new("<|START_RESPONSE|>"),
-    Marker::new("<|END_RESPONSE|>"),
-    Marker::new("<|START_ACTION|>"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_ACTION|>"),
+        Marker::new("<|START_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>"),
+        Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|START_ACTION|>"),
+    ],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("<|END_ACTION|>"),
-    Marker::new("<|START_THINKING|>"),
-    Marker::new("<|START_RESPONSE|>"),
-    Marker::new("<|END_RESPONSE|>"),
-    Marker::new("<|START_ACTION|>"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<`, `,` and `]` (memchr3).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<|END_ACTION|>"),
+        Marker::new("<|START_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>"),
+        Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|START_ACTION|>"),
+    ],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`.
-const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|END_ACTION|>"),
-    Marker::new("<|START_THINKING|>"),
-    Marker::new("<|START_RESPONSE|>"),
-    Marker::new("<|END_RESPONSE|>"),
-    Marker::new("<|START_ACTION|>"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|END_ACTION|>"),
+        Marker::new("<|START_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>"),
+        Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|START_ACTION|>"),
+    ],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -207,11 +225,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -224,7 +242,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -235,11 +253,11 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
+            .markers(&AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
             .otherwise(Step::new(&[], CALL)),
         Node::new(Reads::Object(CALL_SHAPE))
             .markers(
-                CALL_MARKERS,
+                &CALL_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
@@ -253,7 +271,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[Act::EndCall], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -270,7 +288,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_TOOLS_MARKERS,
+                &AFTER_TOOLS_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -287,6 +305,7 @@ const PLAN: Plan<'static> = Plan {
     start: CONTENT,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -309,7 +328,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2) => {
                         io.open_reasoning();
@@ -325,7 +344,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2) => {
                         io.close_reasoning();
@@ -340,20 +359,20 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, false, &CALL_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -381,7 +400,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2) => {
                         io.hold(CONTENT);
@@ -402,7 +421,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_TOOLS => {
-                match io.expect(AFTER_TOOLS_MARKERS) {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2 | 4 | 5) => Flow::Go(CONTENT),
                     Found::Marker(3) => {

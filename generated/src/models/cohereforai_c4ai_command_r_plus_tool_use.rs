@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -68,48 +76,58 @@ const AFTER_CALL: State = State(6);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `Action:`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
-    Marker::new("<|CHATBOT_TOKEN|>"),
-    Marker::new("Action:").layout("\n", "\n"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
+        Marker::new("<|CHATBOT_TOKEN|>"),
+        Marker::new("Action:").layout("\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `Action:`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("Action:").layout("\n", "\n"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("Action:").layout("\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: ````json`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("```json").layout("", "\n"),
-];
+/// What may follow in this state: ````json`; searched for by ``` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("```json").layout("", "\n")],
+);
 
-/// What may follow in this state: `[`.
-const AFTER_SECTION_START_2_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+/// What may follow in this state: `[`; searched for by `[` (memchr).
+static AFTER_SECTION_START_2_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`.
-const CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`; searched for by `<` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|END_OF_TURN_TOKEN|>").at_end()],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `````, `Action:`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("```").layout("", "\n"),
-    Marker::new("Action:").layout("\n", "\n"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `````, `Action:`; searched for by their first bytes (a table).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("```").layout("", "\n"),
+        Marker::new("Action:").layout("\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `````, `Action:`.
-const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-    Marker::new("```").layout("", "\n"),
-    Marker::new("Action:").layout("\n", "\n"),
-];
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `````, `Action:`; searched for by `<`, ``` and `A` (memchr3).
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
+        Marker::new("```").layout("", "\n"),
+        Marker::new("Action:").layout("\n", "\n"),
+    ],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -178,11 +196,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -194,7 +212,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
@@ -204,18 +222,18 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_SECTION_START_MARKERS,
+                &AFTER_SECTION_START_MARKERS,
                 &[Step::new(&[], AFTER_SECTION_START_2)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_2_MARKERS, &[Step::new(&[], CALL)])
+            .markers(&AFTER_SECTION_START_2_MARKERS, &[Step::new(&[], CALL)])
             .otherwise(Step::new(&[], CALL)),
         Node::new(Reads::Object(CALL_SHAPE))
-            .markers(CALL_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
+            .markers(&CALL_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
             .otherwise(Step::new(&[Act::EndCall], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL),
@@ -228,7 +246,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_TOOLS_MARKERS,
+                &AFTER_TOOLS_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -241,6 +259,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -263,7 +282,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -275,7 +294,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -286,27 +305,27 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_SECTION_START_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_SECTION_START_2 => {
-                match io.expect(AFTER_SECTION_START_2_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, false, &CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -320,7 +339,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -337,7 +356,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_TOOLS => {
-                match io.expect(AFTER_TOOLS_MARKERS) {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {

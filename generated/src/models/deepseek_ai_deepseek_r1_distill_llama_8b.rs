@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -81,73 +89,85 @@ const AFTER_ARGUMENTS: State = State(8);
 /// Only markers may stand here.
 const AFTER_FUNCTION_CLOSE: State = State(9);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜Assistant｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("</think>"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("</think>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜tool▁call▁begin｜>`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<｜tool▁call▁begin｜>")],
+);
 
-/// What may follow in this state: `function<｜tool▁sep｜>`.
-const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("function<｜tool▁sep｜>"),
-];
+/// What may follow in this state: `function<｜tool▁sep｜>`; searched for by `<` at offset 8 (memchr).
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("function<｜tool▁sep｜>")],
+);
 
-/// What may follow in this state: ````json`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("```json").layout("\n", "\n"),
-];
+/// What may follow in this state: ````json`; searched for by ``` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("```json").layout("\n", "\n")],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
-    Marker::new("<｜tool▁calls▁end｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("```<｜tool▁call▁end｜>").layout("\n", ""),
-    Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
-    Marker::new("<｜tool▁calls▁end｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` and ``` (memchr2).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("```<｜tool▁call▁end｜>").layout("\n", ""),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
-    Marker::new("<｜tool▁calls▁end｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜tool▁calls▁begin｜>" more | "<｜tool▁call▁begin｜>" more-2
@@ -210,11 +230,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -227,7 +247,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -238,7 +258,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -250,16 +270,16 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_SECTION_START_MARKERS,
+                &AFTER_SECTION_START_MARKERS,
                 &[Step::new(&[], AFTER_PER_CALL_START)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME)]),
+            .markers(&AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME)]),
         Node::new(Reads::Name)
-            .markers(CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
+            .markers(&CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
         Node::new(Reads::Json)
             .markers(
-                ARGUMENTS_MARKERS,
+                &ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_PER_CALL_START),
@@ -271,7 +291,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_MARKERS,
+                &AFTER_ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_FUNCTION_CLOSE),
@@ -285,7 +305,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_PER_CALL_START),
@@ -300,6 +320,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -322,7 +343,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -342,7 +363,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -361,7 +382,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -380,27 +401,27 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
@@ -410,7 +431,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -440,7 +461,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -476,7 +497,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -95,73 +103,85 @@ const AFTER_ARGUMENTS: State = State(8);
 /// Only markers may stand here.
 const AFTER_FUNCTION_CLOSE: State = State(9);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜Assistant｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("</think>"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("</think>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜tool▁call▁begin｜>`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜tool▁call▁begin｜>"),
-];
+/// What may follow in this state: `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<｜tool▁call▁begin｜>")],
+);
 
-/// What may follow in this state: `function<｜tool▁sep｜>`.
-const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("function<｜tool▁sep｜>"),
-];
+/// What may follow in this state: `function<｜tool▁sep｜>`; searched for by `<` at offset 8 (memchr).
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("function<｜tool▁sep｜>")],
+);
 
-/// What may follow in this state: ````json`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("```json").layout("\n", "\n"),
-];
+/// What may follow in this state: ````json`; searched for by ``` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("```json").layout("\n", "\n")],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
-    Marker::new("<｜tool▁calls▁end｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("```<｜tool▁call▁end｜>").layout("\n", ""),
-    Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
-    Marker::new("<｜tool▁calls▁end｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` and ``` (memchr2).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("```<｜tool▁call▁end｜>").layout("\n", ""),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
-    Marker::new("<｜tool▁calls▁end｜>"),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<｜tool▁calls▁begin｜>"),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜tool▁calls▁begin｜>" more | "<｜tool▁call▁begin｜>" more-2
@@ -184,10 +204,57 @@ whole ::= "0" | [1-9] [0-9]*
 fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] [+-]? [0-9]+
 boolean ::= "true" | "false"
-more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "```<｜tool▁call▁end｜>" more-5 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" end | layout "<｜tool▁calls▁begin｜>" more | layout
+more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "```<｜tool▁call▁end｜>" more-5 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" content | layout "<｜tool▁calls▁begin｜>" more | content | layout
 more-4 ::= layout
-more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" end | layout "<｜tool▁calls▁begin｜>" more | layout
-end ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" more-2 | layout
+more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" content | layout "<｜tool▁calls▁begin｜>" more | content | layout
+content ::= "<" content-2 | [^<] content | ""
+content-2 ::= "<" content-2 | "t" content-3 | "｜" content-4 | [^<t｜] content | ""
+content-3 ::= "<" content-2 | "h" content-45 | [^<h] content | ""
+content-45 ::= "<" content-2 | "i" content-46 | [^<i] content | ""
+content-46 ::= "<" content-2 | "n" content-47 | [^<n] content | ""
+content-47 ::= "<" content-2 | "k" content-48 | [^<k] content | ""
+content-48 ::= "<" content-2 | [^<>] content | ""
+content-4 ::= "<" content-2 | "e" content-5 | "t" content-6 | [^<et] content | ""
+content-5 ::= "<" content-2 | "n" content-30 | [^<n] content | ""
+content-30 ::= "<" content-2 | "d" content-31 | [^<d] content | ""
+content-31 ::= "<" content-2 | "▁" content-32 | [^<▁] content | ""
+content-32 ::= "<" content-2 | "o" content-33 | [^<o] content | ""
+content-33 ::= "<" content-2 | "f" content-34 | [^<f] content | ""
+content-34 ::= "<" content-2 | "▁" content-35 | [^<▁] content | ""
+content-35 ::= "<" content-2 | "s" content-36 | [^<s] content | ""
+content-36 ::= "<" content-2 | "e" content-37 | [^<e] content | ""
+content-37 ::= "<" content-2 | "n" content-38 | [^<n] content | ""
+content-38 ::= "<" content-2 | "t" content-39 | [^<t] content | ""
+content-39 ::= "<" content-2 | "e" content-40 | [^<e] content | ""
+content-40 ::= "<" content-2 | "n" content-41 | [^<n] content | ""
+content-41 ::= "<" content-2 | "c" content-42 | [^<c] content | ""
+content-42 ::= "<" content-2 | "e" content-43 | [^<e] content | ""
+content-43 ::= "<" content-2 | "｜" content-44 | [^<｜] content | ""
+content-44 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-6 ::= "<" content-2 | "o" content-7 | [^<o] content | ""
+content-7 ::= "<" content-2 | "o" content-8 | [^<o] content | ""
+content-8 ::= "<" content-2 | "l" content-9 | [^<l] content | ""
+content-9 ::= "<" content-2 | "▁" content-10 | [^<▁] content | ""
+content-10 ::= "<" content-2 | "c" content-11 | [^<c] content | ""
+content-11 ::= "<" content-2 | "a" content-12 | [^<a] content | ""
+content-12 ::= "<" content-2 | "l" content-13 | [^<l] content | ""
+content-13 ::= "<" content-2 | "l" content-14 | [^<l] content | ""
+content-14 ::= "<" content-2 | "s" content-15 | "▁" content-16 | [^<s▁] content | ""
+content-15 ::= "<" content-2 | "▁" content-23 | [^<▁] content | ""
+content-23 ::= "<" content-2 | "b" content-24 | [^<b] content | ""
+content-24 ::= "<" content-2 | "e" content-25 | [^<e] content | ""
+content-25 ::= "<" content-2 | "g" content-26 | [^<g] content | ""
+content-26 ::= "<" content-2 | "i" content-27 | [^<i] content | ""
+content-27 ::= "<" content-2 | "n" content-28 | [^<n] content | ""
+content-28 ::= "<" content-2 | "｜" content-29 | [^<｜] content | ""
+content-29 ::= ">" more | "<" content-2 | [^<>] content | ""
+content-16 ::= "<" content-2 | "b" content-17 | [^<b] content | ""
+content-17 ::= "<" content-2 | "e" content-18 | [^<e] content | ""
+content-18 ::= "<" content-2 | "g" content-19 | [^<g] content | ""
+content-19 ::= "<" content-2 | "i" content-20 | [^<i] content | ""
+content-20 ::= "<" content-2 | "n" content-21 | [^<n] content | ""
+content-21 ::= "<" content-2 | "｜" content-22 | [^<｜] content | ""
+content-22 ::= ">" more-2 | "<" content-2 | [^<>] content | ""
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -224,11 +291,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -241,7 +308,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -252,7 +319,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -264,16 +331,16 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_SECTION_START_MARKERS,
+                &AFTER_SECTION_START_MARKERS,
                 &[Step::new(&[], AFTER_PER_CALL_START)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME)]),
+            .markers(&AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME)]),
         Node::new(Reads::Name)
-            .markers(CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
+            .markers(&CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
         Node::new(Reads::Json)
             .markers(
-                ARGUMENTS_MARKERS,
+                &ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_PER_CALL_START),
@@ -285,7 +352,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_MARKERS,
+                &AFTER_ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_FUNCTION_CLOSE),
@@ -299,7 +366,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_PER_CALL_START),
@@ -314,6 +381,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: true,
 };
 
 impl Machine for Parser {
@@ -336,7 +404,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -356,7 +424,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -375,7 +443,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -394,27 +462,27 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
@@ -424,7 +492,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -454,7 +522,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -490,7 +558,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

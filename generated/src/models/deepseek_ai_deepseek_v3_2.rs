@@ -5,8 +5,8 @@ use unjinja_runtime::grammar::{
     Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -14,8 +14,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -102,106 +110,121 @@ const ARGUMENT_VALUE: State = State(10);
 /// Only markers may stand here.
 const AFTER_TURN_ASSISTANT_START: State = State(11);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜Assistant｜>"),
-    Marker::new("</think>"),
-    Marker::new("<think>"),
-    Marker::new("<｜DSML｜invoke name=\""),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<think>"),
-    Marker::new("<｜DSML｜invoke name=\""),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("</think>"),
-    Marker::new("<｜DSML｜invoke name=\""),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("</think>"),
+        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ],
+);
 
-/// What may follow in this state: `\">`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("\">")
-        .followed_by(
-            &[
-                "<｜DSML｜parameter name=\"",
-                "</｜DSML｜invoke>",
-                "<｜DSML｜invoke name=\"",
-                "</｜DSML｜function_calls>",
-                "<think>",
-                "<｜DSML｜function_calls>",
-                "<｜end▁of▁sentence｜>",
-            ],
-        ),
-];
+/// What may follow in this state: `\">`; searched for by `\"` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("\">")
+            .followed_by(
+                &[
+                    "<｜DSML｜parameter name=\"",
+                    "</｜DSML｜invoke>",
+                    "<｜DSML｜invoke name=\"",
+                    "</｜DSML｜function_calls>",
+                    "<think>",
+                    "<｜DSML｜function_calls>",
+                    "<｜end▁of▁sentence｜>",
+                ],
+            ),
+    ],
+);
 
-/// What may follow in this state: `<｜DSML｜invoke name=\"`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜DSML｜invoke name=\""),
-];
+/// What may follow in this state: `<｜DSML｜invoke name=\"`; searched for by `<` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<｜DSML｜invoke name=\"")],
+);
 
-/// What may follow in this state: `\">`.
-const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
+/// What may follow in this state: `\">`; searched for by `\"` (memchr).
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new("\">")]);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`.
-const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜DSML｜parameter name=\"").layout("\n", ""),
-    Marker::new("</｜DSML｜invoke>").layout("\n", ""),
-    Marker::new("<｜DSML｜invoke name=\""),
-    Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
-    Marker::new("<think>"),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜DSML｜parameter name=\"").layout("\n", ""),
+        Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ],
+);
 
-/// What may follow in this state: `\" string=\"true\">`, `\" string=\"false\">`.
-const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("\" string=\"true\">"),
-    Marker::new("\" string=\"false\">"),
-];
+/// What may follow in this state: `\" string=\"true\">`, `\" string=\"false\">`; searched for by `\"` (memchr).
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("<｜DSML｜invoke name=\""),
-    Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
-    Marker::new("<think>"),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ],
+);
 
-/// What may follow in this state: `</｜DSML｜parameter>`.
-const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</｜DSML｜parameter>")
-        .followed_by(
-            &[
-                "<｜DSML｜parameter name=\"",
-                "</｜DSML｜invoke>",
-                "<｜DSML｜invoke name=\"",
-                "</｜DSML｜function_calls>",
-                "<think>",
-                "<｜DSML｜function_calls>",
-                "<｜end▁of▁sentence｜>",
-            ],
-        ),
-];
+/// What may follow in this state: `</｜DSML｜parameter>`; searched for by `<` (memchr).
+static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("</｜DSML｜parameter>")
+            .followed_by(
+                &[
+                    "<｜DSML｜parameter name=\"",
+                    "</｜DSML｜invoke>",
+                    "<｜DSML｜invoke name=\"",
+                    "</｜DSML｜function_calls>",
+                    "<think>",
+                    "<｜DSML｜function_calls>",
+                    "<｜end▁of▁sentence｜>",
+                ],
+            ),
+    ],
+);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`.
-const AFTER_TURN_ASSISTANT_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<｜end▁of▁sentence｜>").at_end(),
-    Marker::new("</think>"),
-    Marker::new("<think>"),
-    Marker::new("<｜DSML｜invoke name=\""),
-    Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
-];
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static AFTER_TURN_ASSISTANT_START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜DSML｜invoke name=\"" call | "<｜DSML｜function_calls>" more
@@ -383,11 +406,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_ASSISTANT_START),
@@ -401,7 +424,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -412,7 +435,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -424,19 +447,19 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
+            .markers(&AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_2_MARKERS,
+                &CALL_NAME_2_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                 &[
                     Step::new(&[Act::EndCallIncomplete], AFTER_TURN_END),
                     Step::new(&[], ARGUMENT_NAME),
@@ -454,7 +477,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCallIncomplete]),
         Node::new(Reads::ArgumentName)
             .markers(
-                ARGUMENT_NAME_MARKERS,
+                &ARGUMENT_NAME_MARKERS,
                 &[
                     Step::new(&[Act::Argument(Argument::Text)], ARGUMENT_VALUE),
                     Step::new(
@@ -465,7 +488,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME_2),
@@ -478,12 +501,12 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Value)
             .markers(
-                ARGUMENT_VALUE_MARKERS,
+                &ARGUMENT_VALUE_MARKERS,
                 &[Step::new(&[], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_TURN_ASSISTANT_START_MARKERS,
+                &AFTER_TURN_ASSISTANT_START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -498,6 +521,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -520,7 +544,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(AFTER_TURN_ASSISTANT_START),
                     Found::Marker(2) => Flow::Go(CONTENT),
@@ -541,7 +565,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -560,7 +584,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -579,13 +603,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -595,14 +619,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME_2 => {
-                match io.name(CALL_NAME_2_MARKERS) {
+                match io.name(&CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -612,7 +636,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END)
@@ -649,7 +673,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_NAME => {
-                match io.name(ARGUMENT_NAME_MARKERS) {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument_text();
                         Flow::Go(ARGUMENT_VALUE)
@@ -663,7 +687,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -683,7 +707,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_VALUE => {
-                match io.value(ARGUMENT_VALUE_MARKERS) {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -693,7 +717,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_ASSISTANT_START => {
-                match io.expect(AFTER_TURN_ASSISTANT_START_MARKERS) {
+                match io.expect(&AFTER_TURN_ASSISTANT_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {

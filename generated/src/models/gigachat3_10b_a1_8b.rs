@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -68,46 +76,58 @@ const AFTER_CALL: State = State(6);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
-/// What may follow in this state: `<|message_sep|>`, `<|role_sep|>`, `<|message_sep|>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-    Marker::new("<|role_sep|>"),
-    Marker::new("<|message_sep|>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|message_sep|>`, `<|role_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
+        Marker::new("<|role_sep|>"),
+        Marker::new("<|message_sep|>").layout("", "\n\n"),
+    ],
+);
 
-/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-    Marker::new("<|message_sep|>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
+        Marker::new("<|message_sep|>").layout("", "\n\n"),
+    ],
+);
 
-/// What may follow in this state: `function call<|role_sep|>`.
-const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("function call<|role_sep|>").layout("", "\n"),
-];
+/// What may follow in this state: `function call<|role_sep|>`; searched for by `<` at offset 13 (memchr).
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("function call<|role_sep|>").layout("", "\n")],
+);
 
-/// What may follow in this state: `[`.
-const AFTER_PER_CALL_START_2_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+/// What may follow in this state: `[`; searched for by `[` (memchr).
+static AFTER_PER_CALL_START_2_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
-const CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-    Marker::new("<|message_sep|>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
+        Marker::new("<|message_sep|>").layout("", "\n\n"),
+    ],
+);
 
-/// What may follow in this state: `<|message_sep|>`, `,`, `]`, `<|message_sep|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("<|message_sep|>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|message_sep|>`, `,`, `]`, `<|message_sep|>`; searched for by `<`, `,` and `]` (memchr3).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<|message_sep|>").layout("", "\n\n"),
+    ],
+);
 
-/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`.
-const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-    Marker::new("<|message_sep|>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
+        Marker::new("<|message_sep|>").layout("", "\n\n"),
+    ],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -177,11 +197,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -192,7 +212,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_PER_CALL_START),
@@ -202,15 +222,15 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_START_MARKERS,
+                &AFTER_PER_CALL_START_MARKERS,
                 &[Step::new(&[], AFTER_PER_CALL_START_2)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_PER_CALL_START_2_MARKERS, &[Step::new(&[], CALL)])
+            .markers(&AFTER_PER_CALL_START_2_MARKERS, &[Step::new(&[], CALL)])
             .otherwise(Step::new(&[], CALL)),
         Node::new(Reads::Object(CALL_SHAPE))
             .markers(
-                CALL_MARKERS,
+                &CALL_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_PER_CALL_START),
@@ -219,7 +239,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenCall], CALL),
@@ -231,7 +251,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_TOOLS_MARKERS,
+                &AFTER_TOOLS_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_PER_CALL_START),
@@ -243,6 +263,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -265,7 +286,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -277,7 +298,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -288,27 +309,27 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_PER_CALL_START_2 => {
-                match io.expect(AFTER_PER_CALL_START_2_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, false, &CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -324,7 +345,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -351,7 +372,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_TOOLS => {
-                match io.expect(AFTER_TOOLS_MARKERS) {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

@@ -5,8 +5,8 @@ use unjinja_runtime::grammar::{
     Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -14,8 +14,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -97,68 +105,73 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(8);
 /// Only markers may stand here.
 const AFTER_TURN_ASSISTANT_START: State = State(9);
 
-/// What may follow in this state: `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|assistant|>"),
-    Marker::new("</think>"),
-    Marker::new("<think>"),
-    Marker::new("<tool_call>"),
-];
+/// What may follow in this state: `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|assistant|>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<tool_call>"),
+    ],
+);
 
-/// What may follow in this state: `<think>`, `<tool_call>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<think>"),
-    Marker::new("<tool_call>"),
-];
+/// What may follow in this state: `<think>`, `<tool_call>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<think>"), Marker::new("<tool_call>")],
+);
 
-/// What may follow in this state: `</think>`, `<tool_call>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</think>"),
-    Marker::new("<tool_call>"),
-];
+/// What may follow in this state: `</think>`, `<tool_call>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("</think>"), Marker::new("<tool_call>")],
+);
 
-/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<arg_key>"),
-    Marker::new("</tool_call>"),
-    Marker::new("<tool_call>"),
-    Marker::new("<think>"),
-];
+/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<arg_key>"),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>"),
+        Marker::new("<think>"),
+    ],
+);
 
-/// What may follow in this state: `</arg_key>`.
-const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("</arg_key>")];
+/// What may follow in this state: `</arg_key>`; searched for by `<` (memchr).
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("</arg_key>")],
+);
 
-/// What may follow in this state: `<tool_call>`, `<think>`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<tool_call>"),
-    Marker::new("<think>"),
-];
+/// What may follow in this state: `<tool_call>`, `<think>`; searched for by `<` (memchr).
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<tool_call>"), Marker::new("<think>")],
+);
 
-/// What may follow in this state: `<arg_value>`.
-const AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<arg_value>"),
-];
+/// What may follow in this state: `<arg_value>`; searched for by `<` (memchr).
+static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<arg_value>")],
+);
 
-/// What may follow in this state: `</arg_value>`.
-const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</arg_value>")
-        .followed_by(&["<arg_key>", "</tool_call>", "<tool_call>", "<think>"]),
-];
+/// What may follow in this state: `</arg_value>`; searched for by `<` (memchr).
+static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("</arg_value>")
+            .followed_by(&["<arg_key>", "</tool_call>", "<tool_call>", "<think>"]),
+    ],
+);
 
-/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<arg_key>"),
-    Marker::new("</tool_call>"),
-    Marker::new("<tool_call>"),
-    Marker::new("<think>"),
-];
+/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
+static AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<arg_key>"),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>"),
+        Marker::new("<think>"),
+    ],
+);
 
-/// What may follow in this state: `</think>`, `<think>`, `<tool_call>`.
-const AFTER_TURN_ASSISTANT_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</think>"),
-    Marker::new("<think>"),
-    Marker::new("<tool_call>"),
-];
+/// What may follow in this state: `</think>`, `<think>`, `<tool_call>`; searched for by `<` (memchr).
+static AFTER_TURN_ASSISTANT_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("</think>"), Marker::new("<think>"), Marker::new("<tool_call>")],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<tool_call>" call
@@ -246,11 +259,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_ASSISTANT_START),
                     Step::new(&[], CONTENT),
@@ -262,7 +275,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[Act::OpenReasoning], REASONING),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -271,7 +284,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[Act::CloseReasoning], CONTENT),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -280,7 +293,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[
                     Step::new(&[Act::StartCall], ARGUMENT_NAME),
                     Step::new(&[Act::StartCall, Act::EndCall], AFTER_PER_CALL_END),
@@ -296,7 +309,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::ArgumentName)
             .markers(
-                ARGUMENT_NAME_MARKERS,
+                &ARGUMENT_NAME_MARKERS,
                 &[
                     Step::new(
                         &[
@@ -310,7 +323,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_END_MARKERS,
+                &AFTER_PER_CALL_END_MARKERS,
                 &[
                     Step::new(&[Act::OpenCall], CALL_NAME),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -320,17 +333,17 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS,
+                &AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS,
                 &[Step::new(&[], ARGUMENT_VALUE)],
             ),
         Node::new(Reads::Value)
             .markers(
-                ARGUMENT_VALUE_MARKERS,
+                &ARGUMENT_VALUE_MARKERS,
                 &[Step::new(&[], AFTER_ARGUMENTS_VALUE_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS,
+                &AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS,
                 &[
                     Step::new(&[], ARGUMENT_NAME),
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
@@ -342,7 +355,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCallIncomplete]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_TURN_ASSISTANT_START_MARKERS,
+                &AFTER_TURN_ASSISTANT_START_MARKERS,
                 &[
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -355,6 +368,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -377,7 +391,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_ASSISTANT_START),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -393,7 +407,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
@@ -407,7 +421,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
@@ -421,7 +435,7 @@ impl Machine for Parser {
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(ARGUMENT_NAME)
@@ -448,7 +462,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_NAME => {
-                match io.name(ARGUMENT_NAME_MARKERS) {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument(false);
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
@@ -458,7 +472,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_END => {
-                match io.expect(AFTER_PER_CALL_END_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -472,14 +486,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS_NAME_SUFFIX => {
-                match io.expect(AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_VALUE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             ARGUMENT_VALUE => {
-                match io.value(ARGUMENT_VALUE_MARKERS) {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX)
@@ -489,7 +503,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX => {
-                match io.expect(AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => {
                         io.end_call();
@@ -513,7 +527,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_ASSISTANT_START => {
-                match io.expect(AFTER_TURN_ASSISTANT_START_MARKERS) {
+                match io.expect(&AFTER_TURN_ASSISTANT_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CONTENT),
                     Found::Marker(1) => {
                         io.open_reasoning();

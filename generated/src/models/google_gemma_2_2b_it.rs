@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -53,16 +61,18 @@ const CONTENT: State = State(1);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(2);
 
-/// What may follow in this state: `<end_of_turn>`, `<start_of_turn>model`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<end_of_turn>").layout("", "\n").at_end(),
-    Marker::new("<start_of_turn>model"),
-];
+/// What may follow in this state: `<end_of_turn>`, `<start_of_turn>model`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<end_of_turn>").layout("", "\n").at_end(),
+        Marker::new("<start_of_turn>model"),
+    ],
+);
 
-/// What may follow in this state: `<end_of_turn>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<end_of_turn>").layout("", "\n").at_end(),
-];
+/// What may follow in this state: `<end_of_turn>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<end_of_turn>").layout("", "\n").at_end()],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#""#;
@@ -91,23 +101,24 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[Step::new(&[], AFTER_TURN_END), Step::new(&[], CONTENT)],
             )
             .otherwise(Step::new(&[], CONTENT))
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
-            .markers(CONTENT_MARKERS, &[Step::new(&[], AFTER_TURN_END)])
+            .markers(&CONTENT_MARKERS, &[Step::new(&[], AFTER_TURN_END)])
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
     ],
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -130,7 +141,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
@@ -138,14 +149,14 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }

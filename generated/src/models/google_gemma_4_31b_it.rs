@@ -5,8 +5,8 @@ use unjinja_runtime::grammar::{
     Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -14,8 +14,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -98,80 +106,159 @@ const AFTER_ARGUMENT_VALUE: State = State(9);
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(10);
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").layout("", "\n").at_end(),
-    Marker::new("<|tool_response>").at_end(),
-    Marker::new("<channel|>").at_end(),
-    Marker::new("<|turn>model"),
-    Marker::new("<|channel>thought").layout("", "\n"),
-    Marker::new("<|channel><|channel>thought").layout("", "\n"),
-    Marker::new("<|tool_call>call:"),
-];
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<turn|>").layout("", "\n").at_end(),
+        Marker::new("<|tool_response>").at_end(),
+        Marker::new("<channel|>").at_end(),
+        Marker::new("<|turn>model"),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        Marker::new("<|tool_call>call:"),
+    ],
+);
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").layout("", "\n").at_end(),
-    Marker::new("<|tool_response>").at_end(),
-    Marker::new("<channel|>").at_end(),
-    Marker::new("<|channel>thought").layout("", "\n"),
-    Marker::new("<|channel><|channel>thought").layout("", "\n"),
-    Marker::new("<|tool_call>call:"),
-];
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<turn|>").layout("", "\n").at_end(),
+        Marker::new("<|tool_response>").at_end(),
+        Marker::new("<channel|>").at_end(),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        Marker::new("<|tool_call>call:"),
+    ],
+);
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<channel|>`, `<|tool_call>call:`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").layout("", "\n").at_end(),
-    Marker::new("<|tool_response>").at_end(),
-    Marker::new("<channel|>").at_end(),
-    Marker::new("<channel|>").layout("\n", ""),
-    Marker::new("<|tool_call>call:"),
-];
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<channel|>`, `<|tool_call>call:`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<turn|>").layout("", "\n").at_end(),
+        Marker::new("<|tool_response>").at_end(),
+        Marker::new("<channel|>").at_end(),
+        Marker::new("<channel|>").layout("\n", ""),
+        Marker::new("<|tool_call>call:"),
+    ],
+);
 
-/// What may follow in this state: `{`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("{")];
+/// What may follow in this state: `{`; searched for by `{` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("{")]);
 
-/// What may follow in this state: `}`.
-const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[Marker::new("}")];
+/// What may follow in this state: `}`; searched for by `}` (memchr).
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("}")],
+);
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<tool_call|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").layout("", "\n").at_end(),
-    Marker::new("<|tool_response>").at_end(),
-    Marker::new("<channel|>").at_end(),
-    Marker::new("<tool_call|>"),
-    Marker::new("<|tool_call>call:"),
-    Marker::new("<|channel>thought").layout("", "\n"),
-    Marker::new("<|channel><|channel>thought").layout("", "\n"),
-];
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<tool_call|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`; searched for by `<` (memchr).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<turn|>").layout("", "\n").at_end(),
+        Marker::new("<|tool_response>").at_end(),
+        Marker::new("<channel|>").at_end(),
+        Marker::new("<tool_call|>"),
+        Marker::new("<|tool_call>call:"),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+    ],
+);
 
-/// What may follow in this state: `:`.
-const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(":")];
+/// What may follow in this state: `:`; searched for by `:` (memchr).
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new(":")]);
 
-/// What may follow in this state: `,`, `}`.
-const AFTER_ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
-    Marker::new(","),
-    Marker::new("}"),
-];
+/// What may follow in this state: `,`, `}`; searched for by `,` and `}` (memchr2).
+static AFTER_ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new(","), Marker::new("}")],
+);
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<turn|>").layout("", "\n").at_end(),
-    Marker::new("<|tool_response>").at_end(),
-    Marker::new("<channel|>").at_end(),
-    Marker::new("<|tool_call>call:"),
-    Marker::new("<|channel>thought").layout("", "\n"),
-    Marker::new("<|channel><|channel>thought").layout("", "\n"),
-];
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`; searched for by `<` (memchr).
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<turn|>").layout("", "\n").at_end(),
+        Marker::new("<|tool_response>").at_end(),
+        Marker::new("<channel|>").at_end(),
+        Marker::new("<|tool_call>call:"),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_call>call:" call
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "{" more
 more ::= layout "}" more-2 | arguments
 layout ::= [\t\n\r ]{0,20}
-more-2 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<tool_call|>" more-5 | layout "<|tool_call>call:" call | layout
+more-2 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<tool_call|>" more-5 | layout "<|tool_call>call:" call | content | layout
 more-4 ::= layout
-more-5 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<|tool_call>call:" call | layout
+more-5 ::= layout ("<turn|>" | "<|tool_response>" | "<channel|>") more-4 | layout "<|tool_call>call:" call | content | layout
+content ::= "<" content-2 | [^<] content | ""
+content-2 ::= "<" content-2 | "c" content-3 | "t" content-4 | "|" content-5 | [^<ct|] content | ""
+content-3 ::= "<" content-2 | "h" content-62 | [^<h] content | ""
+content-62 ::= "<" content-2 | "a" content-63 | [^<a] content | ""
+content-63 ::= "<" content-2 | "n" content-64 | [^<n] content | ""
+content-64 ::= "<" content-2 | "n" content-65 | [^<n] content | ""
+content-65 ::= "<" content-2 | "e" content-66 | [^<e] content | ""
+content-66 ::= "<" content-2 | "l" content-67 | [^<l] content | ""
+content-67 ::= "<" content-2 | "|" content-68 | [^<|] content | ""
+content-68 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-4 ::= "<" content-2 | "u" content-58 | [^<u] content | ""
+content-58 ::= "<" content-2 | "r" content-59 | [^<r] content | ""
+content-59 ::= "<" content-2 | "n" content-60 | [^<n] content | ""
+content-60 ::= "<" content-2 | "|" content-61 | [^<|] content | ""
+content-61 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-5 ::= "<" content-2 | "c" content-6 | "t" content-7 | [^<ct] content | ""
+content-6 ::= "<" content-2 | "h" content-29 | [^<h] content | ""
+content-29 ::= "<" content-2 | "a" content-30 | [^<a] content | ""
+content-30 ::= "<" content-2 | "n" content-31 | [^<n] content | ""
+content-31 ::= "<" content-2 | "n" content-32 | [^<n] content | ""
+content-32 ::= "<" content-2 | "e" content-33 | [^<e] content | ""
+content-33 ::= "<" content-2 | "l" content-34 | [^<l] content | ""
+content-34 ::= "<" content-2 | ">" content-35 | [^<>] content | ""
+content-35 ::= "<" content-36 | "t" content-37 | [^<t] content | ""
+content-36 ::= "<" content-2 | "c" content-3 | "t" content-4 | "|" content-43 | [^<ct|] content | ""
+content-43 ::= "<" content-2 | "t" content-7 | "c" content-44 | [^<ct] content | ""
+content-7 ::= "<" content-2 | "o" content-8 | [^<o] content | ""
+content-8 ::= "<" content-2 | "o" content-9 | [^<o] content | ""
+content-9 ::= "<" content-2 | "l" content-10 | [^<l] content | ""
+content-10 ::= "<" content-2 | "_" content-11 | [^<_] content | ""
+content-11 ::= "<" content-2 | "c" content-12 | "r" content-13 | [^<cr] content | ""
+content-12 ::= "<" content-2 | "a" content-21 | [^<a] content | ""
+content-21 ::= "<" content-2 | "l" content-22 | [^<l] content | ""
+content-22 ::= "<" content-2 | "l" content-23 | [^<l] content | ""
+content-23 ::= "<" content-2 | ">" content-24 | [^<>] content | ""
+content-24 ::= "<" content-2 | "c" content-25 | [^<c] content | ""
+content-25 ::= "<" content-2 | "a" content-26 | [^<a] content | ""
+content-26 ::= "<" content-2 | "l" content-27 | [^<l] content | ""
+content-27 ::= "<" content-2 | "l" content-28 | [^<l] content | ""
+content-28 ::= ":" call | "<" content-2 | [^:<] content | ""
+content-13 ::= "<" content-2 | "e" content-14 | [^<e] content | ""
+content-14 ::= "<" content-2 | "s" content-15 | [^<s] content | ""
+content-15 ::= "<" content-2 | "p" content-16 | [^<p] content | ""
+content-16 ::= "<" content-2 | "o" content-17 | [^<o] content | ""
+content-17 ::= "<" content-2 | "n" content-18 | [^<n] content | ""
+content-18 ::= "<" content-2 | "s" content-19 | [^<s] content | ""
+content-19 ::= "<" content-2 | "e" content-20 | [^<e] content | ""
+content-20 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-44 ::= "<" content-2 | "h" content-45 | [^<h] content | ""
+content-45 ::= "<" content-2 | "a" content-46 | [^<a] content | ""
+content-46 ::= "<" content-2 | "n" content-47 | [^<n] content | ""
+content-47 ::= "<" content-2 | "n" content-48 | [^<n] content | ""
+content-48 ::= "<" content-2 | "e" content-49 | [^<e] content | ""
+content-49 ::= "<" content-2 | "l" content-50 | [^<l] content | ""
+content-50 ::= "<" content-2 | ">" content-51 | [^<>] content | ""
+content-51 ::= "<" content-36 | "t" content-52 | [^<t] content | ""
+content-52 ::= "<" content-2 | "h" content-53 | [^<h] content | ""
+content-53 ::= "<" content-2 | "o" content-54 | [^<o] content | ""
+content-54 ::= "<" content-2 | "u" content-55 | [^<u] content | ""
+content-55 ::= "<" content-2 | "g" content-56 | [^<g] content | ""
+content-56 ::= "<" content-2 | "h" content-57 | [^<h] content | ""
+content-57 ::= "<" content-2 | [^<t] content | ""
+content-37 ::= "<" content-2 | "h" content-38 | [^<h] content | ""
+content-38 ::= "<" content-2 | "o" content-39 | [^<o] content | ""
+content-39 ::= "<" content-2 | "u" content-40 | [^<u] content | ""
+content-40 ::= "<" content-2 | "g" content-41 | [^<g] content | ""
+content-41 ::= "<" content-2 | "h" content-42 | [^<h] content | ""
+content-42 ::= "<" content-2 | [^<t] content | ""
 arguments ::= other-name ":" layout raw-value more-3
 other-name ::= [$\x2D-9A-Z_a-z¡-\U0010FFFF] [$\x2D-9A-Z_a-z¡-\U0010FFFF]{0,63}
 raw-value ::= raw-object | raw-array | raw-string | raw-number | raw-boolean | "null"
@@ -224,11 +311,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -243,7 +330,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -256,7 +343,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -269,18 +356,18 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                 &[Step::new(&[], AFTER_FUNCTION_CLOSE)],
             )
             .otherwise(Step::new(&[], ARGUMENT_NAME)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
@@ -295,19 +382,19 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::ArgumentName)
             .markers(
-                ARGUMENT_NAME_MARKERS,
+                &ARGUMENT_NAME_MARKERS,
                 &[Step::new(&[Act::Argument(Argument::Literal)], ARGUMENT_VALUE)],
             ),
         Node::new(Reads::Literal("<|\"|>"))
             .otherwise(Step::new(&[], AFTER_ARGUMENT_VALUE)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENT_VALUE_MARKERS,
+                &AFTER_ARGUMENT_VALUE_MARKERS,
                 &[Step::new(&[], ARGUMENT_NAME), Step::new(&[], AFTER_FUNCTION_CLOSE)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_END_MARKERS,
+                &AFTER_PER_CALL_END_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
@@ -323,6 +410,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: true,
 };
 
 impl Machine for Parser {
@@ -345,7 +433,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3) => Flow::Go(CONTENT),
                     Found::Marker(4 | 5) => {
@@ -361,7 +449,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3 | 4) => {
                         io.open_reasoning();
@@ -376,7 +464,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3) => {
                         io.close_reasoning();
@@ -391,13 +479,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -407,14 +495,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME),
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0..=2) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -441,7 +529,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_NAME => {
-                match io.name(ARGUMENT_NAME_MARKERS) {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument_literal();
                         Flow::Go(ARGUMENT_VALUE)
@@ -461,7 +549,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENT_VALUE => {
-                match io.expect(AFTER_ARGUMENT_VALUE_MARKERS) {
+                match io.expect(&AFTER_ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Wait => Flow::Wait,
@@ -469,7 +557,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_END => {
-                match io.expect(AFTER_PER_CALL_END_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3) => {
                         io.hold(CONTENT);

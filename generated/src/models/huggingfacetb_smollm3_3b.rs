@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -85,63 +93,79 @@ const AFTER_PER_CALL_END: State = State(7);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(8);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<|im_start|>assistant"),
-    Marker::new("<think>").layout("", "\n\n"),
-    Marker::new("<tool_call>").layout("", "\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<tool_call>").layout("", "\n"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<think>`, `<tool_call>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<think>").layout("", "\n\n"),
-    Marker::new("<tool_call>").layout("", "\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `<think>`, `<tool_call>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<tool_call>").layout("", "\n"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `</think>`, `<tool_call>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("</think>"),
-    Marker::new("<tool_call>").layout("", "\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `</think>`, `<tool_call>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("</think>"),
+        Marker::new("<tool_call>").layout("", "\n"),
+    ],
+);
 
-/// What may follow in this state: `[`.
-const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+/// What may follow in this state: `[`; searched for by `[` (memchr).
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
-const CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("\n", "\n"),
-    Marker::new("<think>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<think>").layout("", "\n\n"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<think>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("\n", "\n"),
-    Marker::new("<think>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<`, `,` and `]` (memchr3).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<think>").layout("", "\n\n"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<think>`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<tool_call>").layout("\n", "\n"),
-    Marker::new("<think>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<think>").layout("", "\n\n"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`.
-const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("\n", "\n"),
-    Marker::new("<think>").layout("", "\n\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<think>").layout("", "\n\n"),
+    ],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -207,11 +231,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -223,7 +247,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -233,7 +257,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -243,11 +267,11 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
-            .markers(AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL)])
+            .markers(&AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL)])
             .otherwise(Step::new(&[], CALL)),
         Node::new(Reads::Object(CALL_SHAPE))
             .markers(
-                CALL_MARKERS,
+                &CALL_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
@@ -258,7 +282,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenCall], CALL),
@@ -272,7 +296,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_END_MARKERS,
+                &AFTER_PER_CALL_END_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_PER_CALL_START),
@@ -283,7 +307,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_TOOLS_MARKERS,
+                &AFTER_TOOLS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
@@ -297,6 +321,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -319,7 +344,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -335,7 +360,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -350,7 +375,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -365,20 +390,20 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, false, &CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -403,7 +428,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -436,7 +461,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_END => {
-                match io.expect(AFTER_PER_CALL_END_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -451,7 +476,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_TOOLS => {
-                match io.expect(AFTER_TOOLS_MARKERS) {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)

@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -65,54 +73,61 @@ const CALL: State = State(5);
 /// Only markers may stand here.
 const AFTER_CALL: State = State(6);
 
-/// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-    Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-    Marker::new("<|end_of_role|>"),
-    Marker::new("<think>"),
-    Marker::new("<response>"),
-    Marker::new("</response>"),
-    Marker::new("<|tool_call|>"),
-];
+/// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
+        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
+        Marker::new("<|end_of_role|>"),
+        Marker::new("<think>"),
+        Marker::new("<response>"),
+        Marker::new("</response>"),
+        Marker::new("<|tool_call|>"),
+    ],
+);
 
-/// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-    Marker::new("<think>"),
-    Marker::new("<response>"),
-    Marker::new("</response>"),
-    Marker::new("<|tool_call|>"),
-];
+/// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
+        Marker::new("<think>"),
+        Marker::new("<response>"),
+        Marker::new("</response>"),
+        Marker::new("<|tool_call|>"),
+    ],
+);
 
-/// What may follow in this state: `<|end_of_text|>`, `</think>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-    Marker::new("</think>"),
-];
+/// What may follow in this state: `<|end_of_text|>`, `</think>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|end_of_text|>").layout("", "\n").at_end(), Marker::new("</think>")],
+);
 
-/// What may follow in this state: `[`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+/// What may follow in this state: `[`; searched for by `[` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
 
-/// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`.
-const CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-    Marker::new("<think>"),
-    Marker::new("<response>"),
-    Marker::new("</response>"),
-    Marker::new("<|tool_call|>"),
-];
+/// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; searched for by `<` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
+        Marker::new("<think>"),
+        Marker::new("<response>"),
+        Marker::new("</response>"),
+        Marker::new("<|tool_call|>"),
+    ],
+);
 
-/// What may follow in this state: `<|end_of_text|>`, `,`, `]`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("<think>"),
-    Marker::new("<response>"),
-    Marker::new("</response>"),
-    Marker::new("<|tool_call|>"),
-];
+/// What may follow in this state: `<|end_of_text|>`, `,`, `]`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; searched for by `<`, `,` and `]` (memchr3).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<think>"),
+        Marker::new("<response>"),
+        Marker::new("</response>"),
+        Marker::new("<|tool_call|>"),
+    ],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -186,11 +201,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -205,7 +220,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -217,7 +232,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -226,11 +241,11 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
+            .markers(&AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
             .otherwise(Step::new(&[], CALL)),
         Node::new(Reads::Object(CALL_SHAPE))
             .markers(
-                CALL_MARKERS,
+                &CALL_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenReasoning], REASONING),
@@ -242,7 +257,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[Act::EndCall], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL),
@@ -259,6 +274,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -281,7 +297,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2 | 4 | 5) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -297,7 +313,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -313,7 +329,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -324,20 +340,20 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, false, &CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -365,7 +381,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

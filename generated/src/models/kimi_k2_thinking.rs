@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -79,70 +87,82 @@ const AFTER_ARGUMENTS: State = State(7);
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(8);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
-    Marker::new("<|im_assistant|>assistant<|im_middle|>"),
-    Marker::new("<|im_middle|>"),
-    Marker::new("<think>"),
-    Marker::new("<|tool_calls_section_begin|>"),
-    Marker::new("<|tool_call_begin|>"),
-];
+/// What may follow in this state: `<|im_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").at_end(),
+        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
+        Marker::new("<|im_middle|>"),
+        Marker::new("<think>"),
+        Marker::new("<|tool_calls_section_begin|>"),
+        Marker::new("<|tool_call_begin|>"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
-    Marker::new("<think>"),
-    Marker::new("<|tool_calls_section_begin|>"),
-    Marker::new("<|tool_call_begin|>"),
-];
+/// What may follow in this state: `<|im_end|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").at_end(),
+        Marker::new("<think>"),
+        Marker::new("<|tool_calls_section_begin|>"),
+        Marker::new("<|tool_call_begin|>"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `</think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
-    Marker::new("</think>"),
-    Marker::new("<|tool_calls_section_begin|>"),
-    Marker::new("<|tool_call_begin|>"),
-];
+/// What may follow in this state: `<|im_end|>`, `</think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").at_end(),
+        Marker::new("</think>"),
+        Marker::new("<|tool_calls_section_begin|>"),
+        Marker::new("<|tool_call_begin|>"),
+    ],
+);
 
-/// What may follow in this state: `<|tool_call_begin|>`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|tool_call_begin|>"),
-];
+/// What may follow in this state: `<|tool_call_begin|>`; searched for by `<` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|tool_call_begin|>")],
+);
 
-/// What may follow in this state: `<|tool_call_argument_begin|>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|tool_call_argument_begin|>"),
-];
+/// What may follow in this state: `<|tool_call_argument_begin|>`; searched for by `<` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|tool_call_argument_begin|>")],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
-    Marker::new("<|tool_call_end|>"),
-    Marker::new("<|tool_call_begin|>"),
-    Marker::new("<|tool_calls_section_end|>"),
-    Marker::new("<think>"),
-    Marker::new("<|tool_calls_section_begin|>"),
-];
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").at_end(),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|tool_calls_section_end|>"),
+        Marker::new("<think>"),
+        Marker::new("<|tool_calls_section_begin|>"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
-    Marker::new("<|tool_call_end|>"),
-    Marker::new("<|tool_call_begin|>"),
-    Marker::new("<|tool_calls_section_end|>"),
-    Marker::new("<think>"),
-    Marker::new("<|tool_calls_section_begin|>"),
-];
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").at_end(),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|tool_calls_section_end|>"),
+        Marker::new("<think>"),
+        Marker::new("<|tool_calls_section_begin|>"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").at_end(),
-    Marker::new("<|tool_call_begin|>"),
-    Marker::new("<|tool_calls_section_end|>"),
-    Marker::new("<think>"),
-    Marker::new("<|tool_calls_section_begin|>"),
-];
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").at_end(),
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|tool_calls_section_end|>"),
+        Marker::new("<think>"),
+        Marker::new("<|tool_calls_section_begin|>"),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_calls_section_begin|>" more | "<|tool_call_begin|>" call
@@ -206,11 +226,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -224,7 +244,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -235,7 +255,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -246,10 +266,10 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL_NAME)]),
+            .markers(&AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL_NAME)]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[
                     Step::new(
                         &[
@@ -264,7 +284,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::Json)
             .markers(
-                ARGUMENTS_MARKERS,
+                &ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
@@ -277,7 +297,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_MARKERS,
+                &AFTER_ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
@@ -291,7 +311,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_END_MARKERS,
+                &AFTER_PER_CALL_END_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -306,6 +326,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -328,7 +349,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -348,7 +369,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -367,7 +388,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -386,20 +407,20 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call_labelled("functions.", ":");
                         Flow::Go(ARGUMENTS)
@@ -409,7 +430,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -443,7 +464,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -479,7 +500,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_END => {
-                match io.expect(AFTER_PER_CALL_END_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

@@ -5,8 +5,8 @@ use unjinja_runtime::grammar::{
     Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -14,8 +14,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -72,41 +80,48 @@ const ARGUMENT_VALUE: State = State(7);
 /// Only markers may stand here.
 const AFTER_ARGUMENT_VALUE: State = State(8);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<|im_start|>assistant"),
-    Marker::new("<|tool_call_start|>["),
-];
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|tool_call_start|>["),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<|tool_call_start|>[`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<|tool_call_start|>["),
-];
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_start|>[`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|tool_call_start|>["),
+    ],
+);
 
-/// What may follow in this state: `(`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("(")];
+/// What may follow in this state: `(`; searched for by `(` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("(")]);
 
-/// What may follow in this state: `)`.
-const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[Marker::new(")")];
+/// What may follow in this state: `)`; searched for by `)` (memchr).
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new(")")],
+);
 
-/// What may follow in this state: `<|im_end|>`, `,`, `]<|tool_call_end|>`, `<|tool_call_start|>[`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new(",").layout("", " "),
-    Marker::new("]<|tool_call_end|>"),
-    Marker::new("<|tool_call_start|>["),
-];
+/// What may follow in this state: `<|im_end|>`, `,`, `]<|tool_call_end|>`, `<|tool_call_start|>[`; searched for by `<`, `,` and `]` (memchr3).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new(",").layout("", " "),
+        Marker::new("]<|tool_call_end|>"),
+        Marker::new("<|tool_call_start|>["),
+    ],
+);
 
-/// What may follow in this state: `=`.
-const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("=")];
+/// What may follow in this state: `=`; searched for by `=` (memchr).
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("=")]);
 
-/// What may follow in this state: `,`, `)`.
-const AFTER_ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
-    Marker::new(",").layout("", " "),
-    Marker::new(")"),
-];
+/// What may follow in this state: `,`, `)`; searched for by `,` and `)` (memchr2).
+static AFTER_ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new(",").layout("", " "), Marker::new(")")],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_call_start|>[" call
@@ -162,11 +177,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -177,25 +192,25 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[Step::new(&[], AFTER_TURN_END), Step::new(&[Act::OpenCall], CALL_NAME)],
             )
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                 &[Step::new(&[Act::EndCall], AFTER_FUNCTION_CLOSE)],
             )
             .otherwise(Step::new(&[], ARGUMENT_NAME)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -207,13 +222,13 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::ArgumentName)
             .markers(
-                ARGUMENT_NAME_MARKERS,
+                &ARGUMENT_NAME_MARKERS,
                 &[Step::new(&[Act::Argument(Argument::Literal)], ARGUMENT_VALUE)],
             ),
         Node::new(Reads::Literal("")).otherwise(Step::new(&[], AFTER_ARGUMENT_VALUE)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENT_VALUE_MARKERS,
+                &AFTER_ARGUMENT_VALUE_MARKERS,
                 &[
                     Step::new(&[], ARGUMENT_NAME),
                     Step::new(&[Act::EndCall], AFTER_FUNCTION_CLOSE),
@@ -223,6 +238,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -245,7 +261,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -257,7 +273,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -268,13 +284,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -284,7 +300,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE)
@@ -294,7 +310,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 3) => {
                         io.hold(CONTENT);
@@ -306,7 +322,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_NAME => {
-                match io.name(ARGUMENT_NAME_MARKERS) {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument_literal();
                         Flow::Go(ARGUMENT_VALUE)
@@ -326,7 +342,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENT_VALUE => {
-                match io.expect(AFTER_ARGUMENT_VALUE_MARKERS) {
+                match io.expect(&AFTER_ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => {
                         io.end_call();

@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -65,45 +73,52 @@ const AFTER_ARGUMENTS: State = State(5);
 /// Only markers may stand here.
 const AFTER_FUNCTION_CLOSE: State = State(6);
 
-/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<function=`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-    Marker::new("<|end_header_id|>"),
-    Marker::new("<function="),
-];
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<function=`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|end_header_id|>"),
+        Marker::new("<function="),
+    ],
+);
 
-/// What may follow in this state: `<|eot_id|>`, `<function=`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("<function="),
-];
+/// What may follow in this state: `<|eot_id|>`, `<function=`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|eot_id|>").at_end(), Marker::new("<function=")],
+);
 
-/// What may follow in this state: `>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
+/// What may follow in this state: `>`; searched for by `>` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
 
-/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("</function>"),
-    Marker::new("<function="),
-    Marker::new("<|eom_id|>"),
-];
+/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("</function>"),
+        Marker::new("<function="),
+        Marker::new("<|eom_id|>"),
+    ],
+);
 
-/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("</function>"),
-    Marker::new("<function="),
-    Marker::new("<|eom_id|>"),
-];
+/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`; searched for by `<` (memchr).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("</function>"),
+        Marker::new("<function="),
+        Marker::new("<|eom_id|>"),
+    ],
+);
 
-/// What may follow in this state: `<|eot_id|>`, `<function=`, `<|eom_id|>`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("<function="),
-    Marker::new("<|eom_id|>"),
-];
+/// What may follow in this state: `<|eot_id|>`, `<function=`, `<|eom_id|>`; searched for by `<` (memchr).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<function="),
+        Marker::new("<|eom_id|>"),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<function=" call
@@ -155,11 +170,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -171,16 +186,16 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[Step::new(&[], AFTER_TURN_END), Step::new(&[Act::OpenCall], CALL_NAME)],
             )
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
-            .markers(CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
+            .markers(&CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
         Node::new(Reads::Json)
             .markers(
-                ARGUMENTS_MARKERS,
+                &ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_FUNCTION_CLOSE),
@@ -191,7 +206,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_MARKERS,
+                &AFTER_ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_FUNCTION_CLOSE),
@@ -203,7 +218,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -216,6 +231,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -238,7 +254,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -250,7 +266,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -261,13 +277,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
@@ -277,7 +293,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -301,7 +317,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -327,7 +343,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

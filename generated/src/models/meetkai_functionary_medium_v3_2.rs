@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -62,36 +70,36 @@ const ARGUMENTS: State = State(4);
 /// Only markers may stand here.
 const AFTER_ARGUMENTS: State = State(5);
 
-/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-    Marker::new("<|end_header_id|>"),
-    Marker::new(">>>all\n"),
-    Marker::new(">>>"),
-];
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`; searched for by `<` and `>` (memchr2).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|end_header_id|>"),
+        Marker::new(">>>all\n"),
+        Marker::new(">>>"),
+    ],
+);
 
-/// What may follow in this state: `<|eot_id|>`, `>>>all\n`, `>>>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new(">>>all\n"),
-    Marker::new(">>>"),
-];
+/// What may follow in this state: `<|eot_id|>`, `>>>all\n`, `>>>`; searched for by `<` and `>` (memchr2).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|eot_id|>").at_end(), Marker::new(">>>all\n"), Marker::new(">>>")],
+);
 
-/// What may follow in this state: `{`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("{").layout("\n", "").peek(),
-];
+/// What may follow in this state: `{`; searched for by `{` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("{").layout("\n", "").peek()],
+);
 
-/// What may follow in this state: `<|eot_id|>`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("<|eot_id|>").at_end()];
+/// What may follow in this state: `<|eot_id|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|eot_id|>").at_end()],
+);
 
-/// What may follow in this state: `<|eot_id|>`, `>>>`, `>>>all\n`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new(">>>"),
-    Marker::new(">>>all\n"),
-];
+/// What may follow in this state: `<|eot_id|>`, `>>>`, `>>>all\n`; searched for by `<` and `>` (memchr2).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|eot_id|>").at_end(), Marker::new(">>>"), Marker::new(">>>all\n")],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "all\n" content | call
@@ -154,11 +162,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -171,7 +179,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -181,13 +189,13 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
-            .markers(CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
+            .markers(&CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
         Node::new(Reads::Json)
-            .markers(ARGUMENTS_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
+            .markers(&ARGUMENTS_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
             .otherwise(Step::new(&[Act::EndCall], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_MARKERS,
+                &AFTER_ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -200,6 +208,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -222,7 +231,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=3) => Flow::Go(CONTENT),
                     Found::Marker(4) => {
@@ -234,7 +243,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -246,13 +255,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
@@ -262,7 +271,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -276,7 +285,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);

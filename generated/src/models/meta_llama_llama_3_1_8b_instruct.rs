@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -71,48 +79,56 @@ const AFTER_TOOLS: State = State(6);
 /// Only markers may stand here.
 const AFTER_CALL_3: State = State(7);
 
-/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-    Marker::new("<|end_header_id|>"),
-    Marker::new("["),
-    Marker::new("{").peek(),
-];
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; searched for by `<`, `[` and `{` (memchr3).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|end_header_id|>"),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ],
+);
 
-/// What may follow in this state: `<|eot_id|>`, `[`, `{`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new("["),
-    Marker::new("{").peek(),
-];
+/// What may follow in this state: `<|eot_id|>`, `[`, `{`; searched for by `<`, `[` and `{` (memchr3).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|eot_id|>").at_end(), Marker::new("["), Marker::new("{").peek()],
+);
 
-/// What may follow in this state: `<|eot_id|>`.
-const CALL_MARKERS: &[Marker<'static>] = &[Marker::new("<|eot_id|>").at_end()];
+/// What may follow in this state: `<|eot_id|>`; searched for by `<` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|eot_id|>").at_end()],
+);
 
-/// What may follow in this state: `<|eot_id|>`.
-const CALL_2_MARKERS: &[Marker<'static>] = &[Marker::new("<|eot_id|>").at_end()];
+/// What may follow in this state: `<|eot_id|>`; searched for by `<` (memchr).
+static CALL_2_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<|eot_id|>").at_end()],
+);
 
-/// What may follow in this state: `<|eot_id|>`, `,`, `;`, `{`, `[`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new(","),
-    Marker::new(";"),
-    Marker::new("{").peek(),
-    Marker::new("["),
-];
+/// What may follow in this state: `<|eot_id|>`, `,`, `;`, `{`, `[`; searched for by their first bytes (a table).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new(","),
+        Marker::new(";"),
+        Marker::new("{").peek(),
+        Marker::new("["),
+    ],
+);
 
-/// What may follow in this state: `{`.
-const AFTER_TOOLS_MARKERS: &[Marker<'static>] = &[Marker::new("{").peek()];
+/// What may follow in this state: `{`; searched for by `{` (memchr).
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(&[Marker::new("{").peek()]);
 
-/// What may follow in this state: `<|eot_id|>`, `,`, `]`, `[`, `{`.
-const AFTER_CALL_3_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|eot_id|>").at_end(),
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("["),
-    Marker::new("{").peek(),
-];
+/// What may follow in this state: `<|eot_id|>`, `,`, `]`, `[`, `{`; searched for by their first bytes (a table).
+static AFTER_CALL_3_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -195,11 +211,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -212,7 +228,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL),
@@ -222,14 +238,14 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Object(CALL_SHAPE))
-            .markers(CALL_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
+            .markers(&CALL_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
             .otherwise(Step::new(&[Act::EndCall], AFTER_CALL_3)),
         Node::new(Reads::Object(CALL_2_SHAPE))
-            .markers(CALL_2_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
+            .markers(&CALL_2_MARKERS, &[Step::new(&[Act::EndCall], AFTER_TURN_END)])
             .otherwise(Step::new(&[Act::EndCall], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_TOOLS),
@@ -241,10 +257,10 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], CONTENT))
             .end(&[]),
         Node::new(Reads::Markers)
-            .markers(AFTER_TOOLS_MARKERS, &[Step::new(&[], CALL_2)]),
+            .markers(&AFTER_TOOLS_MARKERS, &[Step::new(&[], CALL_2)]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_3_MARKERS,
+                &AFTER_CALL_3_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL),
@@ -259,6 +275,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -281,7 +298,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => Flow::Go(CONTENT),
                     Found::Marker(3) => {
@@ -297,7 +314,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -312,13 +329,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, true, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, true, &CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -332,7 +349,7 @@ impl Machine for Parser {
                 }
             }
             CALL_2 => {
-                match io.call_object(&CALL_2_SHAPE, true, CALL_2_MARKERS) {
+                match io.call_object(&CALL_2_SHAPE, true, &CALL_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -346,7 +363,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 2) => {
                         io.hold(CONTENT);
@@ -365,14 +382,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_TOOLS => {
-                match io.expect(AFTER_TOOLS_MARKERS) {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             AFTER_CALL_3 => {
-                match io.expect(AFTER_CALL_3_MARKERS) {
+                match io.expect(&AFTER_CALL_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1 | 3) => {
                         io.hold(CONTENT);

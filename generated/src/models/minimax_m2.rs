@@ -5,8 +5,8 @@ use unjinja_runtime::grammar::{
     Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -14,8 +14,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -82,84 +90,96 @@ const AFTER_FUNCTION_CLOSE: State = State(8);
 /// The raw text of an argument's value.
 const ARGUMENT_VALUE: State = State(9);
 
-/// What may follow in this state: `[e~[`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").layout("", "\n").at_end(),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<invoke name=\""),
-    Marker::new("<minimax:tool_call>").layout("\n", ""),
-];
+/// What may follow in this state: `[e~[`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<invoke name=\""),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ],
+);
 
-/// What may follow in this state: `[e~[`, `</think>`, `<invoke name=\"`, `<minimax:tool_call>`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").layout("", "\n").at_end(),
-    Marker::new("</think>").layout("\n", "\n\n"),
-    Marker::new("<invoke name=\""),
-    Marker::new("<minimax:tool_call>").layout("\n", ""),
-];
+/// What may follow in this state: `[e~[`, `</think>`, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("</think>").layout("\n", "\n\n"),
+        Marker::new("<invoke name=\""),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ],
+);
 
-/// What may follow in this state: `\">`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("\">")
-        .followed_by(
-            &[
-                "<parameter name=\"",
-                "</invoke>",
-                "<invoke name=\"",
-                "</minimax:tool_call>",
-                "<think>",
-                "<minimax:tool_call>",
-                "[e~[",
-            ],
-        ),
-];
+/// What may follow in this state: `\">`; searched for by `\"` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("\">")
+            .followed_by(
+                &[
+                    "<parameter name=\"",
+                    "</invoke>",
+                    "<invoke name=\"",
+                    "</minimax:tool_call>",
+                    "<think>",
+                    "<minimax:tool_call>",
+                    "[e~[",
+                ],
+            ),
+    ],
+);
 
-/// What may follow in this state: `<invoke name=\"`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<invoke name=\""),
-];
+/// What may follow in this state: `<invoke name=\"`; searched for by `<` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<invoke name=\"")],
+);
 
-/// What may follow in this state: `\">`.
-const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
+/// What may follow in this state: `\">`; searched for by `\"` (memchr).
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new("\">")]);
 
-/// What may follow in this state: `[e~[`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`.
-const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").layout("", "\n").at_end(),
-    Marker::new("<parameter name=\"").layout("\n", ""),
-    Marker::new("</invoke>").layout("\n", ""),
-    Marker::new("<invoke name=\""),
-    Marker::new("</minimax:tool_call>").layout("\n", ""),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<minimax:tool_call>").layout("\n", ""),
-];
+/// What may follow in this state: `[e~[`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("<parameter name=\"").layout("\n", ""),
+        Marker::new("</invoke>").layout("\n", ""),
+        Marker::new("<invoke name=\""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ],
+);
 
-/// What may follow in this state: `\">`.
-const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("\">")];
+/// What may follow in this state: `\">`; searched for by `\"` (memchr).
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("\">")]);
 
-/// What may follow in this state: `[e~[`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[e~[").layout("", "\n").at_end(),
-    Marker::new("<invoke name=\""),
-    Marker::new("</minimax:tool_call>").layout("\n", ""),
-    Marker::new("<think>").layout("", "\n"),
-    Marker::new("<minimax:tool_call>").layout("\n", ""),
-];
+/// What may follow in this state: `[e~[`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("<invoke name=\""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ],
+);
 
-/// What may follow in this state: `</parameter>`.
-const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</parameter>")
-        .followed_by(
-            &[
-                "<parameter name=\"",
-                "</invoke>",
-                "<invoke name=\"",
-                "</minimax:tool_call>",
-                "<think>",
-                "<minimax:tool_call>",
-                "[e~[",
-            ],
-        ),
-];
+/// What may follow in this state: `</parameter>`; searched for by `<` (memchr).
+static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("</parameter>")
+            .followed_by(
+                &[
+                    "<parameter name=\"",
+                    "</invoke>",
+                    "<invoke name=\"",
+                    "</minimax:tool_call>",
+                    "<think>",
+                    "<minimax:tool_call>",
+                    "[e~[",
+                ],
+            ),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<invoke name=\"" call | "<minimax:tool_call>" more
@@ -298,11 +318,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -313,7 +333,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::CloseReasoning], CONTENT),
@@ -325,19 +345,19 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
+            .markers(&AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_2_MARKERS,
+                &CALL_NAME_2_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                 &[
                     Step::new(&[Act::EndCallIncomplete], AFTER_TURN_END),
                     Step::new(&[], ARGUMENT_NAME),
@@ -355,7 +375,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCallIncomplete]),
         Node::new(Reads::ArgumentName)
             .markers(
-                ARGUMENT_NAME_MARKERS,
+                &ARGUMENT_NAME_MARKERS,
                 &[
                     Step::new(
                         &[
@@ -369,7 +389,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME_2),
@@ -382,13 +402,14 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Value)
             .markers(
-                ARGUMENT_VALUE_MARKERS,
+                &ARGUMENT_VALUE_MARKERS,
                 &[Step::new(&[], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
     ],
     start: CONTENT,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -411,7 +432,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.open_reasoning();
@@ -430,7 +451,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.close_reasoning();
@@ -449,13 +470,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -465,14 +486,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME_2 => {
-                match io.name(CALL_NAME_2_MARKERS) {
+                match io.name(&CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -482,7 +503,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END)
@@ -519,7 +540,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_NAME => {
-                match io.name(ARGUMENT_NAME_MARKERS) {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument(false);
                         Flow::Go(ARGUMENT_VALUE)
@@ -529,7 +550,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -549,7 +570,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_VALUE => {
-                match io.value(ARGUMENT_VALUE_MARKERS) {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)

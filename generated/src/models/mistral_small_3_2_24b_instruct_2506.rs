@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -59,23 +67,26 @@ const ARGUMENTS: State = State(3);
 /// Only markers may stand here.
 const AFTER_ARGUMENTS: State = State(4);
 
-/// What may follow in this state: `[TOOL_CALLS]`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[TOOL_CALLS]")]);
 
-/// What may follow in this state: `[CALL_ID]`, `[ARGS]`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[CALL_ID]"),
-    Marker::new("[ARGS]"),
-];
+/// What may follow in this state: `[CALL_ID]`, `[ARGS]`; searched for by `[` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[CALL_ID]"), Marker::new("[ARGS]")],
+);
 
-/// What may follow in this state: `[ARGS]`.
-const CALL_ID_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
+/// What may follow in this state: `[ARGS]`; searched for by `[` (memchr).
+static CALL_ID_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[ARGS]")]);
 
-/// What may follow in this state: `[TOOL_CALLS]`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[TOOL_CALLS]")],
+);
 
-/// What may follow in this state: `[TOOL_CALLS]`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[TOOL_CALLS]")],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "[TOOL_CALLS]" call
@@ -125,34 +136,35 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Text(Channel::Content))
-            .markers(CONTENT_MARKERS, &[Step::new(&[Act::OpenCall], CALL_NAME)])
+            .markers(&CONTENT_MARKERS, &[Step::new(&[Act::OpenCall], CALL_NAME)])
             .end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[
                     Step::new(&[Act::StartCall], CALL_ID),
                     Step::new(&[Act::StartCall], ARGUMENTS),
                 ],
             ),
-        Node::new(Reads::Id).markers(CALL_ID_MARKERS, &[Step::new(&[], ARGUMENTS)]),
+        Node::new(Reads::Id).markers(&CALL_ID_MARKERS, &[Step::new(&[], ARGUMENTS)]),
         Node::new(Reads::Json)
             .markers(
-                ARGUMENTS_MARKERS,
+                &ARGUMENTS_MARKERS,
                 &[Step::new(&[Act::EndCall, Act::OpenCall], CALL_NAME)],
             )
             .otherwise(Step::new(&[Act::EndCall], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
-            .markers(AFTER_ARGUMENTS_MARKERS, &[Step::new(&[Act::OpenCall], CALL_NAME)])
+            .markers(&AFTER_ARGUMENTS_MARKERS, &[Step::new(&[Act::OpenCall], CALL_NAME)])
             .otherwise(Step::new(&[], CONTENT))
             .end(&[]),
     ],
     start: CONTENT,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -175,7 +187,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -185,7 +197,7 @@ impl Machine for Parser {
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(CALL_ID)
@@ -199,7 +211,7 @@ impl Machine for Parser {
                 }
             }
             CALL_ID => {
-                match io.name(CALL_ID_MARKERS) {
+                match io.name(&CALL_ID_MARKERS) {
                     Found::Marker(0) => {
                         io.id();
                         Flow::Go(ARGUMENTS)
@@ -209,7 +221,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.hold(CONTENT);
@@ -224,7 +236,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)

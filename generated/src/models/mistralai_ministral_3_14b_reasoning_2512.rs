@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -59,29 +67,26 @@ const ARGUMENTS: State = State(3);
 /// Only markers may stand here.
 const AFTER_ARGUMENTS: State = State(4);
 
-/// What may follow in this state: `[THINK]`, `[TOOL_CALLS]`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[THINK]"),
-    Marker::new("[TOOL_CALLS]"),
-];
+/// What may follow in this state: `[THINK]`, `[TOOL_CALLS]`; searched for by `[` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[THINK]"), Marker::new("[TOOL_CALLS]")],
+);
 
-/// What may follow in this state: `[/THINK]`.
-const REASONING_MARKERS: &[Marker<'static>] = &[Marker::new("[/THINK]")];
+/// What may follow in this state: `[/THINK]`; searched for by `[` (memchr).
+static REASONING_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[/THINK]")]);
 
-/// What may follow in this state: `[ARGS]`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[Marker::new("[ARGS]")];
+/// What may follow in this state: `[ARGS]`; searched for by `[` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[ARGS]")]);
 
-/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[TOOL_CALLS]"),
-    Marker::new("[THINK]"),
-];
+/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`; searched for by `[` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[TOOL_CALLS]"), Marker::new("[THINK]")],
+);
 
-/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("[TOOL_CALLS]"),
-    Marker::new("[THINK]"),
-];
+/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`; searched for by `[` (memchr).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("[TOOL_CALLS]"), Marker::new("[THINK]")],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "[TOOL_CALLS]" call
@@ -134,11 +139,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[Act::OpenReasoning], REASONING),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -146,13 +151,13 @@ const PLAN: Plan<'static> = Plan {
             )
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
-            .markers(REASONING_MARKERS, &[Step::new(&[Act::CloseReasoning], CONTENT)])
+            .markers(&REASONING_MARKERS, &[Step::new(&[Act::CloseReasoning], CONTENT)])
             .end(&[]),
         Node::new(Reads::Name)
-            .markers(CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
+            .markers(&CALL_NAME_MARKERS, &[Step::new(&[Act::StartCall], ARGUMENTS)]),
         Node::new(Reads::Json)
             .markers(
-                ARGUMENTS_MARKERS,
+                &ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall, Act::OpenCall], CALL_NAME),
                     Step::new(&[Act::EndCall, Act::OpenReasoning], REASONING),
@@ -161,7 +166,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[Act::EndCall], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_MARKERS,
+                &AFTER_ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::OpenCall], CALL_NAME),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -173,6 +178,7 @@ const PLAN: Plan<'static> = Plan {
     start: CONTENT,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -195,7 +201,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
@@ -209,7 +215,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
@@ -219,7 +225,7 @@ impl Machine for Parser {
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
@@ -229,7 +235,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.hold(CONTENT);
@@ -249,7 +255,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)

@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    CallShape, Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options,
-    State, Stream, Tools,
+    BorrowedMessage, CallShape, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine,
+    Marker, Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -56,21 +64,19 @@ const CALL: State = State(2);
 /// Only markers may stand here.
 const AFTER_CALL: State = State(3);
 
-/// What may follow in this state: `[TOOL_CALLS]`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[TOOL_CALLS]")]);
 
-/// What may follow in this state: `[`.
-const AFTER_SECTION_START_MARKERS: &[Marker<'static>] = &[Marker::new("[")];
+/// What may follow in this state: `[`; searched for by `[` (memchr).
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
 
-/// What may follow in this state: `[TOOL_CALLS]`.
-const CALL_MARKERS: &[Marker<'static>] = &[Marker::new("[TOOL_CALLS]")];
+/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
+static CALL_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[TOOL_CALLS]")]);
 
-/// What may follow in this state: `,`, `]`, `[TOOL_CALLS]`.
-const AFTER_CALL_MARKERS: &[Marker<'static>] = &[
-    Marker::new(","),
-    Marker::new("]"),
-    Marker::new("[TOOL_CALLS]"),
-];
+/// What may follow in this state: `,`, `]`, `[TOOL_CALLS]`; searched for by `,`, `]` and `[` (memchr3).
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new(","), Marker::new("]"), Marker::new("[TOOL_CALLS]")],
+);
 
 /// The keys of a call.
 const CALL_SHAPE: CallShape<'static> = CallShape {
@@ -142,26 +148,26 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[Step::new(&[Act::OpenCall], AFTER_SECTION_START)],
             )
             .end(&[]),
         Node::new(Reads::Markers)
-            .markers(AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
+            .markers(&AFTER_SECTION_START_MARKERS, &[Step::new(&[], CALL)])
             .otherwise(Step::new(&[], CALL)),
         Node::new(Reads::Object(CALL_SHAPE))
             .markers(
-                CALL_MARKERS,
+                &CALL_MARKERS,
                 &[Step::new(&[Act::EndCall, Act::OpenCall], AFTER_SECTION_START)],
             )
             .otherwise(Step::new(&[Act::EndCall], AFTER_CALL)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_CALL_MARKERS,
+                &AFTER_CALL_MARKERS,
                 &[
                     Step::new(&[Act::OpenCall], CALL),
                     Step::new(&[], CONTENT),
@@ -174,6 +180,7 @@ const PLAN: Plan<'static> = Plan {
     start: CONTENT,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -196,7 +203,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -206,14 +213,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_SECTION_START => {
-                match io.expect(AFTER_SECTION_START_MARKERS) {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, false, CALL_MARKERS) {
+                match io.call_object(&CALL_SHAPE, false, &CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.hold(CONTENT);
@@ -228,7 +235,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_CALL => {
-                match io.expect(AFTER_CALL_MARKERS) {
+                match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL)

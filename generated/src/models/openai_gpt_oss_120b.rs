@@ -4,8 +4,8 @@ use unjinja_runtime::grammar::{
     Act, Grammar, GrammarError, GrammarOptions, Node, Plan, Reads, Step, Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -13,8 +13,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -72,129 +80,143 @@ const AFTER_ARGUMENTS: State = State(5);
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(6);
 
-/// What may follow in this state: `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|start|>assistant"),
-    Marker::new("<|channel|>analysis<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
-    Marker::new("<|channel|>final<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-    Marker::new("<|channel|>commentary<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|return|>"),
-    Marker::new("<|end|>"),
-    Marker::new("to=functions.").layout(" ", ""),
-    Marker::new("<|start|>assistant to=functions."),
-    Marker::new("<|channel|>commentary to=functions."),
-    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-    Marker::new("<|channel|>analysis to=functions."),
-    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
-];
+/// What may follow in this state: `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|start|>assistant"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+    ],
+);
 
-/// What may follow in this state: `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|channel|>analysis<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
-    Marker::new("<|channel|>final<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-    Marker::new("<|channel|>commentary<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|return|>"),
-    Marker::new("<|end|>"),
-    Marker::new("to=functions.").layout(" ", ""),
-    Marker::new("<|start|>assistant to=functions."),
-    Marker::new("<|channel|>commentary to=functions."),
-    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-    Marker::new("<|channel|>analysis to=functions."),
-    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
-];
+/// What may follow in this state: `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+    ],
+);
 
-/// What may follow in this state: `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`.
-const REASONING_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|end|>"),
-    Marker::new("to=functions.").layout(" ", ""),
-    Marker::new("<|start|>assistant to=functions."),
-    Marker::new("<|channel|>commentary to=functions."),
-    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-    Marker::new("<|channel|>analysis to=functions."),
-    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
-];
+/// What may follow in this state: `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+static REASONING_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|end|>"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+    ],
+);
 
-/// What may follow in this state: `<|channel|>commentary json<|message|>`, `<|channel|>analysis<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|constrain|>json<|message|>`, `<|message|>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|channel|>commentary json<|message|>"),
-    Marker::new("<|channel|>analysis<|message|>"),
-    Marker::new("<|channel|>commentary<|message|>"),
-    Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
-    Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
-    Marker::new("<|constrain|>json<|message|>"),
-    Marker::new("<|message|>"),
-];
+/// What may follow in this state: `<|channel|>commentary json<|message|>`, `<|channel|>analysis<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|constrain|>json<|message|>`, `<|message|>`; searched for by `<` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|constrain|>json<|message|>"),
+        Marker::new("<|message|>"),
+    ],
+);
 
-/// What may follow in this state: `<|call|>`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`.
-const ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|call|>"),
-    Marker::new("<|start|>assistant to=functions."),
-    Marker::new("<|channel|>commentary to=functions."),
-    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-    Marker::new("<|channel|>analysis to=functions."),
-    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
-    Marker::new("<|channel|>analysis<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
-    Marker::new("<|channel|>final<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-    Marker::new("<|channel|>commentary<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|return|>"),
-    Marker::new("<|end|>"),
-];
+/// What may follow in this state: `<|call|>`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|call|>"),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+    ],
+);
 
-/// What may follow in this state: `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`.
-const AFTER_ARGUMENTS_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|call|>"),
-    Marker::new("to=functions.").layout(" ", ""),
-    Marker::new("<|start|>assistant to=functions."),
-    Marker::new("<|channel|>commentary to=functions."),
-    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-    Marker::new("<|channel|>analysis to=functions."),
-    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
-    Marker::new("<|channel|>analysis<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
-    Marker::new("<|channel|>final<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-    Marker::new("<|channel|>commentary<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|return|>"),
-    Marker::new("<|end|>"),
-];
+/// What may follow in this state: `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`; searched for by `<` and `=` at offset 2 (memchr2).
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|call|>"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+    ],
+);
 
-/// What may follow in this state: `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("to=functions.").layout(" ", ""),
-    Marker::new("<|start|>assistant to=functions."),
-    Marker::new("<|channel|>commentary to=functions."),
-    Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-    Marker::new("<|channel|>analysis to=functions."),
-    Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
-    Marker::new("<|channel|>analysis<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
-    Marker::new("<|channel|>final<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-    Marker::new("<|channel|>commentary<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-    Marker::new("<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-    Marker::new("<|return|>"),
-    Marker::new("<|end|>"),
-];
+/// What may follow in this state: `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`; searched for by `=` at offset 2 and `<` (memchr2).
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "to=functions." call | "<|start|>assistant to=functions." call | "<|channel|>commentary to=functions." call | "<|start|>assistant<|channel|>commentary to=functions." call | "<|channel|>analysis to=functions." call | "<|start|>assistant<|channel|>analysis to=functions." call
@@ -260,11 +282,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -289,7 +311,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[Act::OpenReasoning], REASONING),
                     Step::new(&[Act::OpenReasoning], REASONING),
@@ -312,7 +334,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Reasoning))
             .markers(
-                REASONING_MARKERS,
+                &REASONING_MARKERS,
                 &[
                     Step::new(&[Act::CloseReasoning], CONTENT),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -326,7 +348,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[
                     Step::new(&[Act::StartCall], ARGUMENTS),
                     Step::new(&[Act::StartCall], ARGUMENTS),
@@ -339,7 +361,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::Json)
             .markers(
-                ARGUMENTS_MARKERS,
+                &ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
                     Step::new(&[Act::EndCall, Act::OpenCall], CALL_NAME),
@@ -362,7 +384,7 @@ const PLAN: Plan<'static> = Plan {
             .otherwise(Step::new(&[], AFTER_ARGUMENTS)),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_ARGUMENTS_MARKERS,
+                &AFTER_ARGUMENTS_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
                     Step::new(&[Act::EndCall, Act::OpenCall], CALL_NAME),
@@ -387,7 +409,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_END_MARKERS,
+                &AFTER_PER_CALL_END_MARKERS,
                 &[
                     Step::new(&[Act::OpenCall], CALL_NAME),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -413,6 +435,7 @@ const PLAN: Plan<'static> = Plan {
     start: START,
     content: CONTENT,
     reasoning: Some(REASONING),
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -435,7 +458,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0 | 3..=10) => Flow::Go(CONTENT),
                     Found::Marker(1 | 2) => {
                         io.open_reasoning();
@@ -450,7 +473,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
@@ -465,7 +488,7 @@ impl Machine for Parser {
                 }
             }
             REASONING => {
-                match io.text(Channel::Reasoning, REASONING_MARKERS) {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
@@ -479,7 +502,7 @@ impl Machine for Parser {
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0..=6) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
@@ -489,7 +512,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENTS => {
-                match io.json_arguments(ARGUMENTS_MARKERS) {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END)
@@ -514,7 +537,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_ARGUMENTS => {
-                match io.expect(AFTER_ARGUMENTS_MARKERS) {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END)
@@ -541,7 +564,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_END => {
-                match io.expect(AFTER_PER_CALL_END_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0..=5) => {
                         io.hold(CONTENT);
                         Flow::Go(CALL_NAME)

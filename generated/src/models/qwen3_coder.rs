@@ -5,8 +5,8 @@ use unjinja_runtime::grammar::{
     Trigger,
 };
 use unjinja_runtime::{
-    Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Message, Options, State,
-    Stream, Tools,
+    BorrowedMessage, Channel, Chunk, Entry, Facts, Flow, Found, Io, Machine, Marker,
+    Markers, Message, Options, State, Stream, Tools,
 };
 
 /// The parser; it holds no data.
@@ -14,8 +14,16 @@ use unjinja_runtime::{
 pub struct Parser;
 
 /// Parses a whole output.
-pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     unjinja_runtime::parse(Parser, output, options)
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be.
+pub fn parse_borrowed<'t>(
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    unjinja_runtime::parse_borrowed(Parser, output, options)
 }
 
 /// A streaming parser for one turn.
@@ -78,85 +86,103 @@ const AFTER_PER_CALL_END: State = State(9);
 /// The raw text of an argument's value.
 const ARGUMENT_VALUE: State = State(10);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<function=`, `<tool_call>`.
-const START_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<|im_start|>assistant"),
-    Marker::new("<function="),
-    Marker::new("<tool_call>").layout("\n\n", "\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
+static START_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<function="),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<function=`, `<tool_call>`.
-const CONTENT_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<function="),
-    Marker::new("<tool_call>").layout("\n\n", "\n"),
-];
+/// What may follow in this state: `<|im_end|>`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
+static CONTENT_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<function="),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+    ],
+);
 
-/// What may follow in this state: `>`.
-const CALL_NAME_MARKERS: &[Marker<'static>] = &[
-    Marker::new(">")
-        .followed_by(
-            &[
-                "<parameter=",
-                "</function>",
-                "</tool_call>",
-                "<tool_call>",
-                "<function=",
-                "<|im_end|>",
-            ],
-        ),
-];
+/// What may follow in this state: `>`; searched for by `>` (memchr).
+static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new(">")
+            .followed_by(
+                &[
+                    "<parameter=",
+                    "</function>",
+                    "</tool_call>",
+                    "<tool_call>",
+                    "<function=",
+                    "<|im_end|>",
+                ],
+            ),
+    ],
+);
 
-/// What may follow in this state: `<function=`.
-const AFTER_PER_CALL_START_MARKERS: &[Marker<'static>] = &[Marker::new("<function=")];
+/// What may follow in this state: `<function=`; searched for by `<` (memchr).
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("<function=")],
+);
 
-/// What may follow in this state: `>`.
-const CALL_NAME_2_MARKERS: &[Marker<'static>] = &[Marker::new(">")];
+/// What may follow in this state: `>`; searched for by `>` (memchr).
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
 
-/// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`.
-const AFTER_FUNCTION_NAME_SUFFIX_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<parameter=").layout("\n", ""),
-    Marker::new("</function>").layout("\n", ""),
-    Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("\n\n", "\n"),
-    Marker::new("<function="),
-];
+/// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`; searched for by `<` (memchr).
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<parameter=").layout("\n", ""),
+        Marker::new("</function>").layout("\n", ""),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+    ],
+);
 
-/// What may follow in this state: `>`.
-const ARGUMENT_NAME_MARKERS: &[Marker<'static>] = &[Marker::new(">").layout("", "\n")];
+/// What may follow in this state: `>`; searched for by `>` (memchr).
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new(">").layout("", "\n")],
+);
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`.
-const AFTER_FUNCTION_CLOSE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("</tool_call>").layout("\n", ""),
-    Marker::new("<tool_call>").layout("\n\n", "\n"),
-    Marker::new("<function="),
-];
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`; searched for by `<` (memchr).
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+    ],
+);
 
-/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`.
-const AFTER_PER_CALL_END_MARKERS: &[Marker<'static>] = &[
-    Marker::new("<|im_end|>").layout("", "\n").at_end(),
-    Marker::new("<tool_call>").layout("\n\n", "\n"),
-    Marker::new("<function="),
-];
+/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`; searched for by `<` (memchr).
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+    ],
+);
 
-/// What may follow in this state: `</parameter>`.
-const ARGUMENT_VALUE_MARKERS: &[Marker<'static>] = &[
-    Marker::new("</parameter>")
-        .layout("\n", "")
-        .followed_by(
-            &[
-                "<parameter=",
-                "</function>",
-                "</tool_call>",
-                "<tool_call>",
-                "<function=",
-                "<|im_end|>",
-            ],
-        ),
-];
+/// What may follow in this state: `</parameter>`; searched for by `<` (memchr).
+static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+    &[
+        Marker::new("</parameter>")
+            .layout("\n", "")
+            .followed_by(
+                &[
+                    "<parameter=",
+                    "</function>",
+                    "</tool_call>",
+                    "<tool_call>",
+                    "<function=",
+                    "<|im_end|>",
+                ],
+            ),
+    ],
+);
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<function=" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more | "<tool_call>" more-2
@@ -268,11 +294,11 @@ pub fn grammar(
 }
 
 /// What grammars are made of: the same machine, as data.
-const PLAN: Plan<'static> = Plan {
+static PLAN: Plan<'static> = Plan {
     nodes: &[
         Node::new(Reads::Markers)
             .markers(
-                START_MARKERS,
+                &START_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
@@ -284,7 +310,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Text(Channel::Content))
             .markers(
-                CONTENT_MARKERS,
+                &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME),
@@ -295,19 +321,19 @@ const PLAN: Plan<'static> = Plan {
         Node::new(Reads::Markers).end(&[]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_MARKERS,
+                &CALL_NAME_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
-            .markers(AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
+            .markers(&AFTER_PER_CALL_START_MARKERS, &[Step::new(&[], CALL_NAME_2)]),
         Node::new(Reads::Name)
             .markers(
-                CALL_NAME_2_MARKERS,
+                &CALL_NAME_2_MARKERS,
                 &[Step::new(&[Act::StartCall], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                 &[
                     Step::new(&[Act::EndCallIncomplete], AFTER_TURN_END),
                     Step::new(&[], ARGUMENT_NAME),
@@ -324,7 +350,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCallIncomplete]),
         Node::new(Reads::ArgumentName)
             .markers(
-                ARGUMENT_NAME_MARKERS,
+                &ARGUMENT_NAME_MARKERS,
                 &[
                     Step::new(
                         &[Act::Argument(Argument::BySchema { python: true })],
@@ -334,7 +360,7 @@ const PLAN: Plan<'static> = Plan {
             ),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_FUNCTION_CLOSE_MARKERS,
+                &AFTER_FUNCTION_CLOSE_MARKERS,
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], AFTER_PER_CALL_END),
@@ -346,7 +372,7 @@ const PLAN: Plan<'static> = Plan {
             .end(&[Act::EndCall]),
         Node::new(Reads::Markers)
             .markers(
-                AFTER_PER_CALL_END_MARKERS,
+                &AFTER_PER_CALL_END_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], AFTER_PER_CALL_START),
@@ -357,13 +383,14 @@ const PLAN: Plan<'static> = Plan {
             .end(&[]),
         Node::new(Reads::Value)
             .markers(
-                ARGUMENT_VALUE_MARKERS,
+                &ARGUMENT_VALUE_MARKERS,
                 &[Step::new(&[], AFTER_FUNCTION_NAME_SUFFIX)],
             ),
     ],
     start: START,
     content: CONTENT,
     reasoning: None,
+    text_after_calls: false,
 };
 
 impl Machine for Parser {
@@ -386,7 +413,7 @@ impl Machine for Parser {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         match state {
             START => {
-                match io.expect_here(START_MARKERS) {
+                match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
@@ -402,7 +429,7 @@ impl Machine for Parser {
                 }
             }
             CONTENT => {
-                match io.text(Channel::Content, CONTENT_MARKERS) {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -417,13 +444,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&[]) {
+                match io.expect(&Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME => {
-                match io.name(CALL_NAME_MARKERS) {
+                match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -433,14 +460,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_START => {
-                match io.expect(AFTER_PER_CALL_START_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Misfit,
                 }
             }
             CALL_NAME_2 => {
-                match io.name(CALL_NAME_2_MARKERS) {
+                match io.name(&CALL_NAME_2_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
@@ -450,7 +477,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END)
@@ -479,7 +506,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_NAME => {
-                match io.name(ARGUMENT_NAME_MARKERS) {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
@@ -489,7 +516,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_FUNCTION_CLOSE => {
-                match io.expect(AFTER_FUNCTION_CLOSE_MARKERS) {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
@@ -516,7 +543,7 @@ impl Machine for Parser {
                 }
             }
             AFTER_PER_CALL_END => {
-                match io.expect(AFTER_PER_CALL_END_MARKERS) {
+                match io.expect(&AFTER_PER_CALL_END_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
                         io.hold(CONTENT);
@@ -531,7 +558,7 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_VALUE => {
-                match io.value(ARGUMENT_VALUE_MARKERS) {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)

@@ -3,15 +3,16 @@
 
 use std::fmt;
 
-use super::{GrammarOptions, SchemaError};
 use super::call::ToolRules;
 use super::options::ToolChoice;
 use super::plan::{Act, Plan, Reads};
 use super::trigger::{self, Trigger};
 use super::turn::{Offered, Rules, Turn};
 use super::values::Wider;
+use super::{GrammarOptions, SchemaError};
 use crate::event::Channel;
-use crate::machine::{Confirm, Entry, Facts};
+use crate::machine::{Entry, Facts};
+use crate::markers::Confirm;
 use crate::stream;
 use crate::tools::Tools;
 
@@ -173,7 +174,7 @@ fn has_calls(plan: &Plan<'_>) -> bool {
 /// The texts that end a turn.
 fn stops(plan: &Plan<'_>) -> Vec<String> {
     let mut stops: Vec<String> = Vec::new();
-    for marker in plan.nodes.iter().flat_map(|node| node.markers) {
+    for marker in plan.nodes.iter().flat_map(|node| node.markers.list) {
         if marker.confirm == Confirm::End && !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
             stops.retain(|stop| !stop.starts_with(marker.core));
             stops.push(marker.core.to_owned());
@@ -185,7 +186,7 @@ fn stops(plan: &Plan<'_>) -> Vec<String> {
 fn reasoning(plan: &Plan<'_>, open: bool) -> Option<Reasoning> {
     let inside = plan.nodes.get(usize::from(plan.reasoning?.0))?;
     let with = |node: &super::Node<'_>, act: Act<'_>| {
-        let both = node.markers.iter().zip(node.steps);
+        let both = node.markers.list.iter().zip(node.steps);
         both.into_iter().find(|(_, step)| step.acts.contains(&act)).map(|(marker, _)| marker.core.to_owned())
     };
     let end = with(inside, Act::CloseReasoning)?;

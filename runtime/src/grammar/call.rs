@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::graph::{NodeId, Piece, Way};
 use super::plan::{Act, Argument, Reads};
-use super::turn::{At, Call, Key, Offered, Turn, spaced_before};
 use super::syntax::Syntax;
+use super::turn::{At, Call, Key, Offered, Turn, spaced_before};
 use super::values::NO_STRING;
 use super::{Expr, choice, option, sequence, text};
 use crate::call_object::CallShape;
@@ -362,7 +362,7 @@ impl<'a> Turn<'a> {
                     ways.push(self.exactly(state, layout, choice(texts)));
                 }
                 None if has_format(&property.schema) && property.types == Types::STRING => {
-                    let stop = self.node(state).markers.first().and_then(|marker| marker.core.chars().next());
+                    let stop = self.node(state).markers.list.first().and_then(|marker| marker.core.chars().next());
                     let syntax = Syntax::Raw { quote: String::new(), stop: stop.unwrap_or('<') };
                     let value = self.typed(tool, &property.name, &property.schema, syntax);
                     ways.extend(value.map(|value| self.exactly(state, layout, value)));
@@ -397,14 +397,14 @@ impl<'a> Turn<'a> {
 
     /// A text with as much white space around it as the template writes, and the marker that closes it.
     fn exactly(&mut self, state: State, layout: &str, value: Expr) -> Way {
-        let markers = self.node(state).markers;
+        let markers = self.node(state).markers.list;
         let before = markers.first().map_or("", |marker| marker.before);
         let parts = [option(text(layout)), value, option(text(before)), self.closers(state)];
         parts.into_iter().map(Piece::Expr).collect()
     }
 
     fn closers(&self, state: State) -> Expr {
-        choice(self.node(state).markers.iter().map(|marker| text(marker.core)))
+        choice(self.node(state).markers.list.iter().map(|marker| text(marker.core)))
     }
 
     /// A value of a schema. `None` where none fits.
@@ -443,7 +443,9 @@ impl<'a> Turn<'a> {
                 let tools = tools.clone();
                 let mut calls = Vec::with_capacity(tools.len());
                 for tool in &tools {
-                    let Some(arguments) = self.typed(tool, "arguments", &tool.parameters, syntax.clone()) else { continue };
+                    let Some(arguments) = self.typed(tool, "arguments", &tool.parameters, syntax.clone()) else {
+                        continue;
+                    };
                     let name = self.values.exact(&mut self.builder, &tool.name, syntax.clone());
                     let call = self.call_object(shape, name, arguments, tool.has_required());
                     calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());
@@ -464,10 +466,8 @@ impl<'a> Turn<'a> {
         if shape.name_is_key {
             members.push((sequence([name, colon.clone(), arguments]), true));
         } else {
-            let inner = vec![
-                (pair(self, shape.name_field, name), true),
-                (pair(self, shape.args_field, arguments), required),
-            ];
+            let inner =
+                vec![(pair(self, shape.name_field, name), true), (pair(self, shape.args_field, arguments), required)];
             if shape.function_field.is_empty() {
                 members = inner;
             } else {

@@ -35,12 +35,7 @@ pub struct GrammarOptions {
 
 impl Default for GrammarOptions {
     fn default() -> Self {
-        Self {
-            tool_choice: ToolChoice::Auto,
-            parallel_tool_calls: true,
-            response_schema: None,
-            turn: Options::new(),
-        }
+        Self { tool_choice: ToolChoice::Auto, parallel_tool_calls: true, response_schema: None, turn: Options::new() }
     }
 }
 

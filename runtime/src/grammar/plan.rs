@@ -4,10 +4,11 @@
 
 use crate::call_object::CallShape;
 use crate::event::Channel;
-use crate::machine::{Marker, State};
+use crate::machine::State;
+use crate::markers::Markers;
 
 /// The machine of one turn, as data. A [`State`] is the number of its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Plan<'p> {
     /// The nodes.
     pub nodes: &'p [Node<'p>],
@@ -17,15 +18,17 @@ pub struct Plan<'p> {
     pub content: State,
     /// The node of open reasoning.
     pub reasoning: Option<State>,
+    /// Templates write an answer behind the calls of the same turn.
+    pub text_after_calls: bool,
 }
 
 /// One state of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Node<'p> {
     /// What stands here beside markers.
     pub reads: Reads<'p>,
     /// The markers that lead on.
-    pub markers: &'p [Marker<'p>],
+    pub markers: &'p Markers<'p>,
     /// Where each of `markers` leads.
     pub steps: &'p [Step<'p>],
     /// Where to go without a marker: behind a value that ends by itself, and where no marker stands.
@@ -37,11 +40,11 @@ pub struct Node<'p> {
 impl<'p> Node<'p> {
     /// A node that has no markers, leads nowhere and cannot be the end.
     pub const fn new(reads: Reads<'p>) -> Self {
-        Self { reads, markers: &[], steps: &[], otherwise: None, end: None }
+        Self { reads, markers: &Markers::NONE, steps: &[], otherwise: None, end: None }
     }
 
     /// With markers and where they lead.
-    pub const fn markers(mut self, markers: &'p [Marker<'p>], steps: &'p [Step<'p>]) -> Self {
+    pub const fn markers(mut self, markers: &'p Markers<'p>, steps: &'p [Step<'p>]) -> Self {
         self.markers = markers;
         self.steps = steps;
         self

@@ -10,7 +10,8 @@ use std::cmp::Reverse;
 use super::plan::{Act, Plan, Reads};
 use super::turn::Offered;
 use crate::call_object::CallShape;
-use crate::machine::{Confirm, Marker, State};
+use crate::machine::State;
+use crate::markers::{Confirm, Marker};
 
 /// What a lazy grammar begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +56,8 @@ pub(super) fn triggers(plan: &Plan<'_>, offered: &Offered) -> Vec<Trigger> {
     let content = openers(plan, text);
     let starting = openers(plan, plan.start);
     // Where the marker of something else begins like that of a call, no trigger can tell: the whole turn has to be held.
-    let others = plan.nodes.get(usize::from(text.0)).into_iter().flat_map(|node| node.markers.iter().zip(node.steps));
+    let others =
+        plan.nodes.get(usize::from(text.0)).into_iter().flat_map(|node| node.markers.list.iter().zip(node.steps));
     let mut others = others.filter(|(m, step)| m.confirm != Confirm::End && !step.acts.contains(&Act::OpenCall));
     if others.any(|(other, _)| content.iter().any(|(marker, _)| other.core.starts_with(marker.core))) {
         return Vec::new();
@@ -70,7 +72,7 @@ pub(super) fn triggers(plan: &Plan<'_>, offered: &Offered) -> Vec<Trigger> {
     };
     let mut triggers: Vec<Trigger> = Vec::new();
     for (marker, next) in content.iter().chain(&starting) {
-        let ends = plan.nodes.iter().flat_map(|node| node.markers);
+        let ends = plan.nodes.iter().flat_map(|node| node.markers.list);
         let ambiguous = ends.clone().any(|other| other.core == marker.core && other.confirm == Confirm::End);
         let says_so = marker.core.starts_with(['<', '[']) && marker.core.len() > 2;
         let behind = match (ambiguous || !says_so || !marker.take, shape(plan, *next)) {
@@ -102,7 +104,7 @@ pub(super) fn triggers(plan: &Plan<'_>, offered: &Offered) -> Vec<Trigger> {
 /// The markers of a state that may open a call, and where they lead.
 fn openers<'p>(plan: &Plan<'p>, state: State) -> Vec<(Marker<'p>, State)> {
     let Some(node) = plan.nodes.get(usize::from(state.0)) else { return Vec::new() };
-    let both = node.markers.iter().zip(node.steps);
+    let both = node.markers.list.iter().zip(node.steps);
     both.filter(|(_, step)| step.acts.contains(&Act::OpenCall)).map(|(marker, step)| (*marker, step.next)).collect()
 }
 
@@ -117,10 +119,10 @@ fn shape<'p>(plan: &Plan<'p>, state: State) -> Option<CallShape<'p>> {
 /// The markers that have to stand in a state, as a pattern.
 fn forced(plan: &Plan<'_>, state: State) -> Option<String> {
     let node = plan.nodes.get(usize::from(state.0))?;
-    if node.reads != Reads::Markers || node.otherwise.is_some() || node.end.is_some() || node.markers.is_empty() {
+    if node.reads != Reads::Markers || node.otherwise.is_some() || node.end.is_some() || node.markers.list.is_empty() {
         return None;
     }
-    let cores: Vec<String> = node.markers.iter().map(|marker| escaped(marker.core)).collect();
+    let cores: Vec<String> = node.markers.list.iter().map(|marker| escaped(marker.core)).collect();
     Some(format!("\\s*(?:{})", cores.join("|")))
 }
 
@@ -141,7 +143,9 @@ fn bare(marker: &Marker<'_>, shape: &CallShape<'_>, offered: &Offered) -> String
     let field = |name: &str| escaped(name);
     let named = match shape.function_field {
         "" => format!("\"{}\"\\s*:\\s*\"{name}\"", field(shape.name_field)),
-        function => format!("\"{}\"\\s*:\\s*\\{{\\s*\"{}\"\\s*:\\s*\"{name}\"", field(function), field(shape.name_field)),
+        function => {
+            format!("\"{}\"\\s*:\\s*\\{{\\s*\"{}\"\\s*:\\s*\"{name}\"", field(function), field(shape.name_field))
+        }
     };
     // Other keys may stand before the name.
     let others: Vec<String> =
@@ -160,7 +164,7 @@ fn bare(marker: &Marker<'_>, shape: &CallShape<'_>, offered: &Offered) -> String
 fn skip_reasoning(plan: &Plan<'_>) -> Option<String> {
     let pick = |state: State, act: Act<'_>| {
         let node = plan.nodes.get(usize::from(state.0))?;
-        let mut both = node.markers.iter().zip(node.steps);
+        let mut both = node.markers.list.iter().zip(node.steps);
         both.find(|(_, step)| step.acts.contains(&act)).map(|(marker, _)| escaped(marker.core))
     };
     let end = pick(plan.reasoning?, Act::CloseReasoning)?;

@@ -2,7 +2,8 @@
 //! it: whether a call was made, which tool is being called, which of its arguments are written. Where those forbid a
 //! step, there is no rule for it. So a grammar writes what the parser reads, and no other syntax is known here.
 //!
-//! A turn that has made a call goes on with further calls or ends; it never goes back to plain text.
+//! A turn that has made a call goes on with further calls or ends; it goes back to plain text only where templates
+//! write an answer behind calls.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,12 +13,13 @@ use serde_json::Value;
 use super::call::{Done, ToolRules};
 use super::graph::{Graph, NodeId, Piece, Way};
 use super::plan::{Act, Node, Plan, Reads, Step};
-use super::until::{Stop, Until, Way as TextWay};
 use super::syntax::{Syntax, class};
+use super::until::{Stop, Until, Way as TextWay};
 use super::values::{NAME, Values};
 use super::{Builder, Class, Expr, choice, option, repeat, some, text};
 use crate::event::Channel;
-use crate::machine::{Confirm, Marker, State};
+use crate::machine::State;
+use crate::markers::{Confirm, Marker};
 
 /// What may be called.
 pub(super) enum Offered {
@@ -166,7 +168,7 @@ impl<'a> Turn<'a> {
     /// The markers of a state, and where they lead.
     pub(super) fn steps(&self, at: At) -> Vec<(Marker<'a>, Step<'a>)> {
         let node = self.node(at.state);
-        node.markers.iter().copied().zip(node.steps.iter().copied()).collect()
+        node.markers.list.iter().copied().zip(node.steps.iter().copied()).collect()
     }
 
     /// Where a step leads. `None` where it may not be made.
@@ -203,6 +205,11 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Whether no more text may come: behind the answer, and behind calls where templates write none there.
+    fn is_over(&self, at: At) -> bool {
+        at.answered || (at.called && !(self.plan.text_after_calls && self.rules.response.is_none()))
+    }
+
     /// Whether the turn may be over.
     fn may_end(&self, at: At) -> bool {
         at.called || at.answered || (!self.rules.required && self.rules.response.is_none())
@@ -230,7 +237,7 @@ impl<'a> Turn<'a> {
                 let node = self.node(at.state);
                 let ways = match node.reads {
                     Reads::Markers => self.markers(at, &node),
-                    Reads::Text(_) if at.called || at.answered => self.after(at, &node),
+                    Reads::Text(_) if self.is_over(at) => self.after(at, &node),
                     Reads::Text(Channel::Content) if self.rules.response.is_some() => self.response(at),
                     Reads::Text(_) => self.point(Key::Text(at, 0), 0),
                     Reads::Name => self.name(at),
@@ -271,7 +278,7 @@ impl<'a> Turn<'a> {
     /// What a rule is called.
     fn name_of(&self, at: At, node: &Node<'_>) -> String {
         let base = match node.reads {
-            Reads::Text(_) if at.called || at.answered => "end",
+            Reads::Text(_) if self.is_over(at) => "end",
             Reads::Text(Channel::Content) if self.rules.response.is_some() => "response",
             Reads::Text(Channel::Content) => "content",
             Reads::Text(Channel::Reasoning) => "reasoning",
@@ -304,14 +311,14 @@ impl<'a> Turn<'a> {
             // What follows reads them as well.
             let follow = self.node(step.next);
             let known = |marker: &Marker<'_>, step: &Step<'_>| {
-                follow.markers.iter().zip(follow.steps).any(|(m, s)| m.core == marker.core && s == step)
+                follow.markers.list.iter().zip(follow.steps).any(|(m, s)| m.core == marker.core && s == step)
             };
             steps.retain(|(marker, s)| !known(marker, s) && !(s.acts.is_empty() && s.next == step.next));
         }
         let lead = if start { None } else { Some(self.space()) };
         let mut ways = self.marker_ways(at, &steps, lead);
         if let Some((step, to)) = otherwise
-            && !(at.called && is_text(self, &step))
+            && !(self.is_over(at) && is_text(self, &step))
         {
             ways.push(vec![self.to(to)]);
         }
@@ -529,7 +536,7 @@ impl<'a> Turn<'a> {
     pub(super) fn name_class(&self, state: State) -> Class {
         let joining = ['_', '-', '.', ':', '/', '$'].map(|char| (char, char));
         let words = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('\u{a1}', char::MAX)];
-        let firsts = self.node(state).markers.iter().filter_map(|marker| marker.core.chars().next());
+        let firsts = self.node(state).markers.list.iter().filter_map(|marker| marker.core.chars().next());
         Class::ranges(words.into_iter().chain(joining)).intersect(&Class::of(firsts).negate())
     }
 

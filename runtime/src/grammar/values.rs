@@ -129,7 +129,8 @@ impl Values {
 
 /// A short string without escapes.
 fn plain_string(builder: &mut Builder, name: &str, syntax: Syntax) -> Expr {
-    let class = Class::ranges([('\0', '\u{1f}'), ('"', '"'), ('\'', '\''), ('\\', '\\'), ('\u{7f}', '\u{7f}')]).negate();
+    let class =
+        Class::ranges([('\0', '\u{1f}'), ('"', '"'), ('\'', '\''), ('\\', '\\'), ('\u{7f}', '\u{7f}')]).negate();
     let inside = builder.rule(&format!("any-{name}"), repeat(class, 1, Some(NAME)));
     builder.set_syntax(syntax);
     schema::quoted(builder, inside.into())
