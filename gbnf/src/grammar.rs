@@ -25,6 +25,11 @@ impl Class {
         code != 0 && self.meets(code, code)
     }
 
+    /// Whether some code point is in it; if it is written as what is not, that is known of the plainest case only.
+    pub fn matches_some(&self) -> bool {
+        !self.negated || !self.ranges.iter().any(|range| range.0 == 0 && range.1 >= 0x10_FFFF)
+    }
+
     /// Whether a code point between these two may be in it. Of a negated class that is said as the engine says it:
     /// not if one of them is excluded.
     pub fn meets(&self, low: u32, high: u32) -> bool {
@@ -81,7 +86,10 @@ impl Grammar {
     pub(crate) fn shortest_rest(&self, from: u32) -> Option<u32> {
         self.rest(from).iter().try_fold(0_u32, |sum, element| match element {
             Element::Rule(rule) => Some(sum.saturating_add((*self.shortest.get(*rule as usize)?)?)),
-            _ => Some(sum.saturating_add(1)),
+            Element::Class(class) => {
+                self.class(*class).filter(|class| class.matches_some()).map(|_| sum.saturating_add(1))
+            }
+            Element::End => Some(sum),
         })
     }
 

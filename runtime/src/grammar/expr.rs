@@ -73,11 +73,12 @@ pub fn text(text: impl Into<String>) -> Expr {
     Expr::Text(text.into())
 }
 
-/// One after the other. Nested sequences become one, neighbouring texts one text.
+/// One after the other. Nested sequences become one, neighbouring texts one text. If a part matches nothing, so do all.
 pub fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
     let mut flat: Vec<Expr> = Vec::new();
     for part in parts {
         match part {
+            Expr::Choice(none) if none.is_empty() => return Expr::Choice(none),
             Expr::Sequence(inner) => inner.into_iter().for_each(|part| append(&mut flat, part)),
             part => append(&mut flat, part),
         }
@@ -138,6 +139,13 @@ pub fn repeat(body: impl Into<Expr>, min: u32, max: Option<u32>) -> Expr {
         (_, Some(0)) => Expr::EMPTY,
         (1, Some(1)) => body,
         _ if body.is_empty() => body,
+        _ if body == Expr::Choice(Vec::new()) => {
+            if min == 0 {
+                Expr::EMPTY
+            } else {
+                body
+            }
+        }
         _ => Expr::Repeat(Box::new(Repeat { body, min, max: max.map(|max| max.max(min)) })),
     }
 }
@@ -302,6 +310,10 @@ mod tests {
             (repeat(text("a"), 1, Some(1)), text("a")),
             (repeat(text("a"), 0, Some(0)), Expr::EMPTY),
             (repeat(Expr::EMPTY, 0, None), Expr::EMPTY),
+            (sequence([text("a"), choice([])]), choice([])),
+            (choice([text("a"), sequence([choice([]), text("b")])]), text("a")),
+            (option(choice([])), Expr::EMPTY),
+            (some(choice([])), choice([])),
             (repeat(text("a"), 5, Some(2)), repeat(text("a"), 5, Some(5))),
         ] {
             assert_eq!(expression, expected);

@@ -34,7 +34,7 @@ use super::{Builder, Expr, RuleId};
 use flat::Part;
 
 /// How many schemas are looked at.
-const BUDGET: usize = 50_000;
+const BUDGET: usize = 20_000;
 /// How deep schemas nest.
 const DEPTH: usize = 64;
 /// How many reports are kept.

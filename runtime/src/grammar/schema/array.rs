@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::{Expr, many, option, repeat, sequence, text};
 use super::facts::{ARRAY, Count, Facts};
 use super::flat::Part;
-use super::{Impossible, Outcome, Schemas, impossible, json};
+use super::{Outcome, Schemas, impossible, json};
 
 /// How many items of their own an array has.
 const OWN: usize = 2000;
@@ -45,7 +45,8 @@ impl<'s> Schemas<'s, '_> {
         if count.max.is_none_or(|max| max > own) {
             match self.value(&format!("{hint}-item"), parts(&facts.arrays, usize::MAX)) {
                 Ok(item) => rest = Some(item),
-                Err(Impossible { .. }) => count.max = Some(own),
+                Err(why) if count.min > own => return Err(why),
+                Err(_) => count.max = Some(own),
             }
         }
         if count.is_empty() {

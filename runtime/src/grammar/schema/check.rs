@@ -29,28 +29,33 @@ fn or(one: Known, other: Known) -> Known {
     not(and(not(one), not(other)))
 }
 
-/// Whether two values are the same to a schema: numbers by their value.
+/// Whether two values are for certain the same to a schema: numbers by their value.
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
-    equal_to(one, other, DEPTH).unwrap_or(false)
+    same(one, other, DEPTH) == Some(true)
 }
 
-fn equal_to(one: &Value, other: &Value, depth: usize) -> Option<bool> {
+/// Whether two values may be the same to a schema.
+pub(super) fn may_be_equal(one: &Value, other: &Value) -> bool {
+    same(one, other, DEPTH) != Some(false)
+}
+
+fn same(one: &Value, other: &Value, depth: usize) -> Known {
+    if std::ptr::eq(one, other) {
+        return Some(true);
+    }
     let depth = depth.checked_sub(1)?;
-    Some(match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len()
-                && one.iter().zip(other).all(|(one, other)| equal_to(one, other, depth) == Some(true))
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => Some(one == other || one.as_f64() == other.as_f64()),
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            one.iter().zip(other).map(|(one, other)| same(one, other, depth)).fold(Some(true), and)
         }
-        (Value::Object(one), Value::Object(other)) => {
-            let same = |(name, value): (&String, &Value)| {
-                other.get(name).is_some_and(|other| equal_to(value, other, depth) == Some(true))
-            };
-            one.len() == other.len() && one.iter().all(same)
+        (Value::Object(one), Value::Object(other)) if one.len() == other.len() => {
+            let member = |(name, value)| other.get(name).map_or(Some(false), |other| same(value, other, depth));
+            one.iter().map(member).fold(Some(true), and)
         }
-        (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => false,
-        (one, other) => one == other,
-    })
+        (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => Some(false),
+        (one, other) => Some(one == other),
+    }
 }
 
 impl Schemas<'_, '_> {
@@ -86,9 +91,11 @@ impl Schemas<'_, '_> {
             "enum" => {
                 let nullable = keywords.get("nullable") == Some(&Value::Bool(true)) && value.is_null();
                 self.budget = self.budget.saturating_sub(argument.as_array().map_or(0, Vec::len) / 16);
-                argument.as_array().map(|values| nullable || values.iter().any(|one| equal(value, one)))
+                let any =
+                    |values: &Vec<Value>| values.iter().map(|one| same(value, one, DEPTH)).fold(Some(nullable), or);
+                argument.as_array().and_then(any)
             }
-            "const" => Some(equal(value, argument)),
+            "const" => same(value, argument, DEPTH),
             "allOf" => self.each(value, argument)?.into_iter().fold(Some(true), and),
             "anyOf" => self.each(value, argument)?.into_iter().fold(Some(false), or),
             "oneOf" => {

@@ -253,7 +253,7 @@ impl<'s> Schemas<'s, '_> {
                 let mut known = known;
                 known.retain(|value| {
                     self.budget = self.budget.saturating_sub(values.len());
-                    self.budget == 0 || listed().any(|listed| check::equal(value, listed))
+                    self.budget == 0 || listed().any(|listed| check::may_be_equal(value, listed))
                 });
                 known
             }

@@ -4,6 +4,7 @@
 //! what depends on a property divides into its absence and what then holds. A schema that comes back to itself by way
 //! of its own alternatives adds nothing to them.
 
+use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
@@ -16,6 +17,9 @@ use super::{Impossible, Outcome, Schemas};
 const ALTERNATIVES: usize = 64;
 /// How many one division may have.
 const ALTERNATIVES_OF_ONE: usize = 5000;
+
+/// How many schemas lead to one, by references and combinations alone.
+const CHAIN: usize = 500;
 
 /// One thing that must hold. Equal if it is the same place of the same document.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +89,15 @@ struct Origin<'s> {
     schema: &'s Value,
     divided: bool,
     parent: Option<Rc<Origin<'s>>>,
+    /// How many there are up to the start.
+    depth: usize,
+}
+
+impl<'s> Origin<'s> {
+    fn new(schema: &'s Value, divided: bool, parent: From<'s>) -> Rc<Self> {
+        let depth = parent.as_ref().map_or(0, |parent| parent.depth) + 1;
+        Rc::new(Self { schema, divided, parent, depth })
+    }
 }
 
 type From<'s> = Option<Rc<Origin<'s>>>;
@@ -101,15 +114,35 @@ struct Division<'s> {
 #[derive(Clone)]
 struct Branch<'s> {
     done: Vec<Part<'s>>,
+    /// What is done, once that is much.
+    index: HashSet<Part<'s>>,
     pending: Vec<(Part<'s>, From<'s>)>,
     divisions: Vec<Rc<Division<'s>>>,
+}
+
+impl<'s> Branch<'s> {
+    /// From here on the index is used.
+    const MANY: usize = 32;
+
+    fn has(&self, part: &Part<'s>) -> bool {
+        if self.done.len() < Self::MANY { self.done.contains(part) } else { self.index.contains(part) }
+    }
+
+    fn add(&mut self, part: Part<'s>) {
+        self.done.push(part);
+        match self.done.len() {
+            Self::MANY => self.index.extend(self.done.iter().copied()),
+            more if more > Self::MANY => _ = self.index.insert(part),
+            _ => {}
+        }
+    }
 }
 
 impl<'s> Schemas<'s, '_> {
     /// The alternatives of all these parts together: in each only schemas whose plain keywords are to be read.
     pub(super) fn flatten(&mut self, parts: &[Part<'s>]) -> Outcome<'s, Vec<Vec<Part<'s>>>> {
         let pending = parts.iter().rev().map(|&part| (part, None)).collect();
-        let mut open = vec![Branch { done: Vec::new(), pending, divisions: Vec::new() }];
+        let mut open = vec![Branch { done: Vec::new(), index: HashSet::new(), pending, divisions: Vec::new() }];
         let mut flat = Vec::new();
         let mut why = Impossible { schema: None, why: "the schema is only ever itself again" };
         while let Some(mut branch) = open.pop() {
@@ -135,7 +168,7 @@ impl<'s> Schemas<'s, '_> {
                 open.push(branch);
                 continue;
             }
-            let from = Rc::new(Origin { schema: division.schema, divided: true, parent: division.from.clone() });
+            let from = Origin::new(division.schema, true, division.from.clone());
             for alternative in division.alternatives.iter().rev() {
                 let mut branch = branch.clone();
                 branch.pending.extend(alternative.iter().rev().map(|&part| (part, Some(Rc::clone(&from)))));
@@ -155,8 +188,8 @@ impl<'s> Schemas<'s, '_> {
                     continue;
                 }
                 other => {
-                    if !branch.done.contains(&other) {
-                        branch.done.push(other);
+                    if !branch.has(&other) {
+                        branch.add(other);
                     }
                     continue;
                 }
@@ -173,19 +206,19 @@ impl<'s> Schemas<'s, '_> {
             if keywords.is_empty() {
                 continue;
             }
-            if branch.done.contains(&part) {
+            if branch.has(&part) {
                 if returns(schema, from.as_ref()) {
                     return Ok(false);
                 }
                 continue;
             }
-            if self.budget == 0 {
-                self.report(Some(schema), "schema", "the schema is too big: this is not looked at");
+            if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth > CHAIN) {
+                self.report(Some(schema), "schema", "the schema is too big or deep: this is not looked at");
                 continue;
             }
             self.budget -= 1;
-            branch.done.push(part);
-            let here = Some(Rc::new(Origin { schema, divided: false, parent: from }));
+            branch.add(part);
+            let here = Some(Origin::new(schema, false, from));
             self.combine(schema, keywords, branch, &here);
         }
         Ok(true)
@@ -267,7 +300,8 @@ impl<'s> Schemas<'s, '_> {
             Value::Object(keywords) => keywords,
             _ => return super::impossible(Some(schema), "`not` excludes everything"),
         };
-        if self.budget == 0 {
+        if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth > CHAIN) {
+            self.report(Some(schema), "not", "the schema is too big or deep: this is not looked at");
             return Ok(());
         }
         self.budget -= 1;
@@ -301,10 +335,10 @@ impl<'s> Schemas<'s, '_> {
         // What the other keywords say is not known to hold where it is negated: it may always be that.
         if !known {
             // Values that the schema gives itself are still tested.
-            branch.done.push(Part::Not(schema));
+            branch.add(Part::Not(schema));
             return Ok(());
         }
-        let from = Some(Rc::new(Origin { schema, divided: false, parent: from }));
+        let from = Some(Origin::new(schema, false, from));
         match alternatives.len() {
             0 => return super::impossible(Some(schema), "`not` excludes everything"),
             1 => {

@@ -198,11 +198,23 @@ pub(super) fn zeros(builder: &mut Builder) -> RuleId {
     once(builder, "zeros", |_| option(sequence([text("."), some(text("0"))])))
 }
 
-/// `e` and a number.
-pub(super) fn exponent(builder: &mut Builder) -> RuleId {
+/// `e` and a number that is not far above zero.
+fn exponent(builder: &mut Builder) -> RuleId {
     once(builder, "exponent", |_| {
-        let sign = option(Class::of(['+', '-']));
-        sequence([Class::of(['E', 'e']).into(), sign, some(digit())])
+        let low = sequence([text("-"), repeat(digit(), 1, Some(3))]);
+        let high = sequence([option(text("+")), repeat(digit(), 1, Some(2))]);
+        sequence([Class::of(['E', 'e']).into(), choice([low, high])])
+    })
+}
+
+/// A number of one digit, its fraction, and an exponent far above zero: below 1e308, as far as numbers are stored.
+fn huge(builder: &mut Builder) -> RuleId {
+    once(builder, "huge", |builder| {
+        let hundreds = sequence([Class::ranges([('1', '2')]).into(), digit(), digit()]);
+        let last = sequence([text("30"), Class::ranges([('0', '7')]).into()]);
+        let (fraction, e) = (fraction(builder), Class::of(['E', 'e']));
+        let exponent = [e.into(), option(text("+")), choice([hundreds, last])];
+        sequence([Class::ranges([('1', '9')]).into(), fraction.into()].into_iter().chain(exponent))
     })
 }
 
@@ -223,7 +235,8 @@ pub(super) fn integer(builder: &mut Builder) -> RuleId {
 pub(super) fn number(builder: &mut Builder) -> RuleId {
     once(builder, "number", |builder| {
         let (whole, fraction, exponent) = (whole(builder), fraction(builder), exponent(builder));
-        sequence([option(text("-")), whole.into(), fraction.into(), option(exponent)])
+        let size = sequence([whole.into(), fraction.into(), option(exponent)]);
+        sequence([option(text("-")), choice([size, huge(builder).into()])])
     })
 }
 

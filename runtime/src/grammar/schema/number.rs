@@ -348,7 +348,7 @@ fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
         high => high.flatten(),
     };
     let e = || Expr::from(Class::of(['E', 'e']));
-    let at = |size: Expr, exponent: i32| sequence([size, e(), exponents(Some(exponent), Some(exponent))]);
+    let at = |size: Expr, exponent: i32| sequence([size, e(), exponents(exponent, exponent)]);
     let mut alternatives = Vec::new();
     if let (Some((low, exponent)), Some((high, same))) = (&low, &high)
         && exponent == same
@@ -358,8 +358,8 @@ fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
     if let Some((low, exponent)) = &low {
         alternatives.push(at(between(Some(low), Some(&ten)), *exponent));
     }
-    let (from, to) = (low.map(|low| low.1 + 1), high.as_ref().map(|high| high.1 - 1));
-    if from.zip(to).is_none_or(|(from, to)| from <= to) {
+    let (from, to) = (low.map_or(-330, |low| low.1 + 1), high.as_ref().map_or(307, |high| high.1 - 1));
+    if from <= to {
         let size = sequence([digit(b'1', b'9'), option(sequence([text("."), some(json::digit())]))]);
         alternatives.push(sequence([size, e(), exponents(from, to)]));
     }
@@ -370,20 +370,18 @@ fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
 }
 
 /// Exponents between two, with a sign or zeros before them.
-fn exponents(low: Option<i32>, high: Option<i32>) -> Expr {
+fn exponents(low: i32, high: i32) -> Expr {
     let mut alternatives = Vec::new();
-    let zeros = || many(text("0"));
-    if low.is_none_or(|low| low < 0) {
-        let least = high.map_or(1, |high| high.saturating_neg().max(1));
-        let most = low.map(|low| i128::from(low.saturating_neg()));
-        alternatives.push(sequence([text("-"), zeros(), sizes(least.into(), most)]));
+    let zeros = || repeat(text("0"), 0, Some(2));
+    if low < 0 {
+        let sizes = sizes((-high).max(1).into(), Some((-low).into()));
+        alternatives.push(sequence([text("-"), zeros(), sizes]));
     }
-    if low.is_none_or(|low| low <= 0) && high.is_none_or(|high| high >= 0) {
-        alternatives.push(sequence([option(Class::of(['+', '-'])), some(text("0"))]));
+    if low <= 0 && high >= 0 {
+        alternatives.push(sequence([option(Class::of(['+', '-'])), repeat(text("0"), 1, Some(3))]));
     }
-    if high.is_none_or(|high| high > 0) {
-        let least = low.map_or(1, |low| low.max(1));
-        alternatives.push(sequence([option(text("+")), zeros(), sizes(least.into(), high.map(i128::from))]));
+    if high > 0 {
+        alternatives.push(sequence([option(text("+")), zeros(), sizes(low.max(1).into(), Some(high.into()))]));
     }
     choice(alternatives)
 }

@@ -176,7 +176,8 @@ impl<'s> Schemas<'s, '_> {
                 }
             }
         }
-        let schema = facts.schemas.first().copied();
+        let lists = |schema: &&&Value| schema.get("enum").or_else(|| schema.get("const")).is_some();
+        let schema = facts.schemas.iter().find(lists).copied();
         if unsure {
             self.report(schema, "enum", "not all that the schema says of the listed values could be tested");
         }
