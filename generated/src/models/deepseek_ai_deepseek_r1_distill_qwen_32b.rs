@@ -199,16 +199,17 @@ unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
 unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
 value ::= object | array | string | number | boolean | "null"
 array ::= "[" ws (value ws ("," ws value ws)*)? "]"
-number ::= "-"? whole fraction exponent?
+number ::= "-"? (whole fraction exponent? | huge)
 whole ::= "0" | [1-9] [0-9]*
 fraction ::= ("." [0-9]+)?
-exponent ::= [Ee] [+-]? [0-9]+
+exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
 more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "```<｜tool▁call▁end｜>" more-5 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" content | layout "<｜tool▁calls▁begin｜>" more | content | layout
 more-4 ::= layout
 more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" content | layout "<｜tool▁calls▁begin｜>" more | content | layout
 content ::= "<" content-2 | [^<] content | ""
-content-2 ::= "<" content-2 | "t" content-3 | "｜" content-4 | [^<t｜] content | ""
+content-2 ::= "<" content-2 | "t" content-3 | "｜" content-4 | [\x00-;=-su-｛｝-\U0010FFFF] content | ""
 content-3 ::= "<" content-2 | "h" content-45 | [^<h] content | ""
 content-45 ::= "<" content-2 | "i" content-46 | [^<i] content | ""
 content-46 ::= "<" content-2 | "n" content-47 | [^<n] content | ""
@@ -217,10 +218,10 @@ content-48 ::= "<" content-2 | [^<>] content | ""
 content-4 ::= "<" content-2 | "e" content-5 | "t" content-6 | [^<et] content | ""
 content-5 ::= "<" content-2 | "n" content-30 | [^<n] content | ""
 content-30 ::= "<" content-2 | "d" content-31 | [^<d] content | ""
-content-31 ::= "<" content-2 | "▁" content-32 | [^<▁] content | ""
+content-31 ::= "<" content-2 | "▁" content-32 | [\x00-;=-▀▂-\U0010FFFF] content | ""
 content-32 ::= "<" content-2 | "o" content-33 | [^<o] content | ""
 content-33 ::= "<" content-2 | "f" content-34 | [^<f] content | ""
-content-34 ::= "<" content-2 | "▁" content-35 | [^<▁] content | ""
+content-34 ::= "<" content-2 | "▁" content-35 | [\x00-;=-▀▂-\U0010FFFF] content | ""
 content-35 ::= "<" content-2 | "s" content-36 | [^<s] content | ""
 content-36 ::= "<" content-2 | "e" content-37 | [^<e] content | ""
 content-37 ::= "<" content-2 | "n" content-38 | [^<n] content | ""
@@ -229,31 +230,31 @@ content-39 ::= "<" content-2 | "e" content-40 | [^<e] content | ""
 content-40 ::= "<" content-2 | "n" content-41 | [^<n] content | ""
 content-41 ::= "<" content-2 | "c" content-42 | [^<c] content | ""
 content-42 ::= "<" content-2 | "e" content-43 | [^<e] content | ""
-content-43 ::= "<" content-2 | "｜" content-44 | [^<｜] content | ""
+content-43 ::= "<" content-2 | "｜" content-44 | [\x00-;=-｛｝-\U0010FFFF] content | ""
 content-44 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
 content-6 ::= "<" content-2 | "o" content-7 | [^<o] content | ""
 content-7 ::= "<" content-2 | "o" content-8 | [^<o] content | ""
 content-8 ::= "<" content-2 | "l" content-9 | [^<l] content | ""
-content-9 ::= "<" content-2 | "▁" content-10 | [^<▁] content | ""
+content-9 ::= "<" content-2 | "▁" content-10 | [\x00-;=-▀▂-\U0010FFFF] content | ""
 content-10 ::= "<" content-2 | "c" content-11 | [^<c] content | ""
 content-11 ::= "<" content-2 | "a" content-12 | [^<a] content | ""
 content-12 ::= "<" content-2 | "l" content-13 | [^<l] content | ""
 content-13 ::= "<" content-2 | "l" content-14 | [^<l] content | ""
-content-14 ::= "<" content-2 | "s" content-15 | "▁" content-16 | [^<s▁] content | ""
-content-15 ::= "<" content-2 | "▁" content-23 | [^<▁] content | ""
+content-14 ::= "<" content-2 | "s" content-15 | "▁" content-16 | [\x00-;=-rt-▀▂-\U0010FFFF] content | ""
+content-15 ::= "<" content-2 | "▁" content-23 | [\x00-;=-▀▂-\U0010FFFF] content | ""
 content-23 ::= "<" content-2 | "b" content-24 | [^<b] content | ""
 content-24 ::= "<" content-2 | "e" content-25 | [^<e] content | ""
 content-25 ::= "<" content-2 | "g" content-26 | [^<g] content | ""
 content-26 ::= "<" content-2 | "i" content-27 | [^<i] content | ""
 content-27 ::= "<" content-2 | "n" content-28 | [^<n] content | ""
-content-28 ::= "<" content-2 | "｜" content-29 | [^<｜] content | ""
+content-28 ::= "<" content-2 | "｜" content-29 | [\x00-;=-｛｝-\U0010FFFF] content | ""
 content-29 ::= ">" more | "<" content-2 | [^<>] content | ""
 content-16 ::= "<" content-2 | "b" content-17 | [^<b] content | ""
 content-17 ::= "<" content-2 | "e" content-18 | [^<e] content | ""
 content-18 ::= "<" content-2 | "g" content-19 | [^<g] content | ""
 content-19 ::= "<" content-2 | "i" content-20 | [^<i] content | ""
 content-20 ::= "<" content-2 | "n" content-21 | [^<n] content | ""
-content-21 ::= "<" content-2 | "｜" content-22 | [^<｜] content | ""
+content-21 ::= "<" content-2 | "｜" content-22 | [\x00-;=-｛｝-\U0010FFFF] content | ""
 content-22 ::= ">" more-2 | "<" content-2 | [^<>] content | ""
 "#;
 

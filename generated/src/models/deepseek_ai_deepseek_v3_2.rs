@@ -349,10 +349,11 @@ text-38 ::= "<" text-2 | "e" text-39 | [^<e] text
 text-39 ::= "<" text-2 | "｜" text-40 | [\x00-;=-｛｝-\U0010FFFF] text
 text-40 ::= "<" text-2 | [^<>] text
 value-2 ::= number | boolean | "null" | array | object
-number ::= "-"? whole fraction exponent?
+number ::= "-"? (whole fraction exponent? | huge)
 whole ::= "0" | [1-9] [0-9]*
 fraction ::= ("." [0-9]+)?
-exponent ::= [Ee] [+-]? [0-9]+
+exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
 array ::= "[" ws (value ws ("," ws value ws)*)? "]"
 ws ::= [\t ]{0,4} ws-line{0,2}

@@ -273,10 +273,11 @@ raw-text-2 ::= "<" raw-text-2 | "|" raw-text-3 | [^<|] raw-text
 raw-text-3 ::= "<" raw-text-2 | "\"" raw-text-4 | [^"<] raw-text
 raw-text-4 ::= "<" raw-text-2 | "|" raw-text-5 | [^<|] raw-text
 raw-text-5 ::= ">" | "<" raw-text-2 | [^<>] raw-text
-raw-number ::= "-"? raw-whole raw-fraction raw-exponent?
+raw-number ::= "-"? (raw-whole raw-fraction raw-exponent? | raw-huge)
 raw-whole ::= "0" | [1-9] [0-9]*
 raw-fraction ::= ("." [0-9]+)?
-raw-exponent ::= [Ee] [+-]? [0-9]+
+raw-exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+raw-huge ::= [1-9] raw-fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 raw-boolean ::= "true" | "false"
 more-3 ::= layout "," arguments | layout "}" more-2
 "#;

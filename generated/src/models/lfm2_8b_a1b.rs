@@ -145,10 +145,11 @@ python-unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | python-
 python-unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
 python-double ::= python-char | "'" | "\\/"
 python-array ::= "[" python-ws (python-value python-ws ("," python-ws python-value python-ws)*)? "]"
-python-number ::= "-"? python-whole python-fraction python-exponent?
+python-number ::= "-"? (python-whole python-fraction python-exponent? | python-huge)
 python-whole ::= "0" | [1-9] [0-9]*
 python-fraction ::= ("." [0-9]+)?
-python-exponent ::= [Ee] [+-]? [0-9]+
+python-exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+python-huge ::= [1-9] python-fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 python-boolean ::= "true" | "false" | "True" | "False"
 more-3 ::= layout "," layout arguments | layout ")" more-2
 "#;

@@ -234,10 +234,11 @@ unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
 unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
 value ::= object | array | string | number | boolean | "null"
 array ::= "[" ws (value ws ("," ws value ws)*)? "]"
-number ::= "-"? whole fraction exponent?
+number ::= "-"? (whole fraction exponent? | huge)
 whole ::= "0" | [1-9] [0-9]*
 fraction ::= ("." [0-9]+)?
-exponent ::= [Ee] [+-]? [0-9]+
+exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
 more ::= layout "<|call|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout ("<|channel|>final<|message|>" | "<|start|>assistant<|channel|>final<|message|>" | "<|channel|>commentary<|message|>" | "<|start|>assistant<|channel|>commentary<|message|>" | "<|channel|>final <|constrain|>json<|message|>" | "<|start|>assistant<|channel|>final <|constrain|>json<|message|>" | "<|return|>" | "<|end|>") end | layout
 more-2 ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout ("<|channel|>final<|message|>" | "<|start|>assistant<|channel|>final<|message|>" | "<|channel|>commentary<|message|>" | "<|start|>assistant<|channel|>commentary<|message|>" | "<|channel|>final <|constrain|>json<|message|>" | "<|start|>assistant<|channel|>final <|constrain|>json<|message|>" | "<|return|>" | "<|end|>") end | layout

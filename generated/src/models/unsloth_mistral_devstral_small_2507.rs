@@ -95,10 +95,11 @@ unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
 unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
 value ::= object | array | string | number | boolean | "null"
 array ::= "[" ws (value ws ("," ws value ws)*)? "]"
-number ::= "-"? whole fraction exponent?
+number ::= "-"? (whole fraction exponent? | huge)
 whole ::= "0" | [1-9] [0-9]*
 fraction ::= ("." [0-9]+)?
-exponent ::= [Ee] [+-]? [0-9]+
+exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
 more ::= layout "[TOOL_CALLS]" call | layout
 "#;
