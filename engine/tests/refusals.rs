@@ -140,7 +140,7 @@ fn what_follows_the_turn_is_refused() -> Result<(), Failure> {
         let single = Both::load(&engine, &single.text).map_err(|why| format!("{name}: {why}"))?;
         let single = single.ok_or_else(|| format!("{name}: does not load"))?;
         let several = parser.grammar(&asked, &auto.parallel_tool_calls(true))?;
-        let calls = |turn: &String| parser.parse(turn.as_bytes(), &options).tool_calls.len() > 1;
+        let calls = |turn: &String| parser.parse(turn.as_str().into(), &options).tool_calls.len() > 1;
         for turn in turns(&several, LONG)?.take(20 * TEXTS).filter(calls).take(TEXTS) {
             match single.read(&turn)? {
                 Verdict::Complete => writeln!(wrong, "{name}: a second call: accepted {turn:?}")?,
