@@ -83,9 +83,14 @@ pub(super) fn triggers(plan: &Plan<'_>, offered: &Offered) -> Vec<Trigger> {
         let trigger = match (behind, &skip) {
             (None, None) => Trigger::Word(marker.core.to_owned().into()),
             (behind, skip) => {
-                let lead = skip.as_deref().unwrap_or("[\\s\\S]*?");
                 let behind = behind.unwrap_or_else(|| escaped(marker.core));
-                Trigger::Pattern(format!("^{lead}({behind})[\\s\\S]*").into())
+                // The engine searches. It recurs for every character that a pattern repeats over: where nothing has to
+                // be skipped, nothing must be, for the stack ends at some ten thousand.
+                let pattern = match skip {
+                    Some(skip) => format!("^{skip}({behind})"),
+                    None => format!("({behind})"),
+                };
+                Trigger::Pattern(pattern.into())
             }
         };
         if !triggers.contains(&trigger) {
