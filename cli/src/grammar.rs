@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// A file with the JSON schema that the answer must have.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
+    /// Write a railroad diagram of the rules, as SVG.
+    #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
+    diagram: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: crate::Format,
@@ -110,6 +113,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             lowered.grammar(&spec, tools.as_ref(), &options).map_err(found)?
         }
     };
+    if let Some(path) = &arguments.diagram {
+        std::fs::write(path, crate::diagram::svg(&grammar.text)).map_err(|e| Failure::file(path, e))?;
+    }
     print(&grammar, arguments.format)
 }
 

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 mod analyze;
 mod check;
 mod codegen;
+mod diagram;
 mod failure;
 mod grammar;
 mod input;

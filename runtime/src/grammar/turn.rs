@@ -89,6 +89,9 @@ struct Table {
     exits: Vec<Vec<At>>,
 }
 
+/// An argument: the state of its name, the tool, and which of its properties it is, if any.
+pub(super) type ArgumentKey = (State, usize, Option<usize>);
+
 /// A turn in the making.
 pub(super) struct Turn<'a> {
     pub(super) plan: &'a Plan<'a>,
@@ -98,7 +101,7 @@ pub(super) struct Turn<'a> {
     pub(super) graph: Graph<Key>,
     tables: HashMap<Key, Rc<Table>>,
     /// The rules of single arguments.
-    pub(super) arguments: HashMap<(State, usize, Option<usize>), Option<(NodeId, State)>>,
+    pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, State)>>,
 }
 
 impl<'a> Turn<'a> {
@@ -313,7 +316,7 @@ impl<'a> Turn<'a> {
             let known = |marker: &Marker<'_>, step: &Step<'_>| {
                 follow.markers.list.iter().zip(follow.steps).any(|(m, s)| m.core == marker.core && s == step)
             };
-            steps.retain(|(marker, s)| !known(marker, s) && !(s.acts.is_empty() && s.next == step.next));
+            steps.retain(|(marker, s)| !known(marker, s) && (!s.acts.is_empty() || s.next != step.next));
         }
         let lead = if start { None } else { Some(self.space()) };
         let mut ways = self.marker_ways(at, &steps, lead);
