@@ -9,6 +9,7 @@ use support::{Failure, Model, corpus, models, own_models, root};
 use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_analyzer::render::Template;
+use unjinja_spec::Channel;
 
 /// How many sentences are drawn of each grammar.
 const SENTENCES: usize = 200;
@@ -118,6 +119,115 @@ fn names_must_be_offered(model: &Model) -> bool {
     tools.section_start.trim().is_empty()
         && tools.per_call_start.trim().is_empty()
         && tools.function.name_prefix.trim().is_empty()
+}
+
+/// Tools whose schemas use what tools in the wild use.
+const RICH: &str = r##"[
+    {"name": "trip-plan", "parameters": {"type": "object", "additionalProperties": false,
+        "required": ["when", "legs", "mode"], "properties": {
+            "when": {"type": "string", "format": "date"},
+            "legs": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"$ref": "#/$defs/leg"}},
+            "mode": {"enum": ["rail", "road", 3, null]},
+            "limit": {"anyOf": [{"type": "integer", "minimum": -5, "maximum": 1250}, {"type": "null"}]},
+            "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]{1,3}$"},
+            "note": {"type": ["string", "null"]}},
+        "$defs": {"leg": {"type": "object", "additionalProperties": false, "required": ["to"], "properties": {
+            "to": {"type": "string", "minLength": 1, "maxLength": 12}, "then": {"$ref": "#/$defs/leg"}}}}}},
+    {"name": "trip_plan", "parameters": {"type": "object", "additionalProperties": false, "required": ["a"],
+        "properties": {"a": {"const": 1}, "b": {"type": "boolean"}}}}
+]"##;
+
+#[test]
+fn what_is_drawn_of_rich_schemas_fits_them() -> Result<(), Failure> {
+    let tools = Tools::from_json(RICH)?;
+    let options = Options::new().tools(&tools);
+    let request = GrammarOptions::new().tool_choice(ToolChoice::Required);
+    let mut problems = Vec::new();
+    for model in all_models()?.iter().filter(|model| has_calls(model)) {
+        let name = &model.spec.template.name;
+        let grammar = model.lowered.grammar(&model.spec, Some(&tools), &request)?;
+        let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
+        for sentence in sentences(&rules, 11, SENTENCES) {
+            let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
+            // What the grammar says it does not check, it need not have checked.
+            let wider = |problem: &str| {
+                grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
+                    "pattern" => problem.contains("does not match"),
+                    "minLength" | "maxLength" => problem.contains("characters"),
+                    _ => false,
+                })
+            };
+            if let Some(problem) = wrong_calls(&message, Some(&tools)).filter(|problem| !wider(problem)) {
+                problems.push(format!("{name}: {problem}\n    {sentence:?}"));
+                break;
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} models:\n{}", problems.len(), problems.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn answers_of_a_schema_are_read_as_its_values() -> Result<(), Failure> {
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["amount"],
+        "properties": {"amount": {"type": "number"}, "date": {"type": "string", "format": "date"}}});
+    let request = GrammarOptions::new().response_schema(schema.clone());
+    let options = Options::new().json_response(true);
+    let mut problems = Vec::new();
+    for model in all_models()? {
+        let name = &model.spec.template.name;
+        let grammar = model.lowered.grammar(&model.spec, Some(&Tools::empty()), &request)?;
+        assert!(!grammar.lazy, "{name}");
+        let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
+        for sentence in sentences(&rules, 12, 100) {
+            let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
+            let fits = match serde_json::from_str::<Value>(message.content.trim()) {
+                Ok(value) => jsonschema::is_valid(&schema, &value),
+                Err(error) => error.to_string().contains("number out of range"),
+            };
+            if !fits || !message.tool_calls.is_empty() {
+                problems.push(format!("{name}: {:?}\n    {sentence:?}", message.content));
+                break;
+            }
+        }
+        for (text, fits) in [("{\"amount\": 1}", true), ("{\"amount\": \"1\"}", false), ("{}", false), ("Hello", false)]
+        {
+            if refuses(&grammar, &rules, text)?.is_none() != fits
+                && model.spec.generation_prompt[0].starts_in == Channel::Content
+            {
+                problems.push(format!("{name}: {text:?} is to be {fits}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_had_is_an_error() -> Result<(), Failure> {
+    let models = own_models()?;
+    let find = |name: &str| models.iter().find(|model| model.spec.template.name == name).ok_or("no such template");
+    let (plain, calls) = (find("no_tools")?, find("qwen3")?);
+    let tools = tools()?;
+    let bad = Tools::from_json(r#"[{"name": "f", "parameters": {"required": ["a"], "properties": {"a": false}}}]"#)?;
+    let choose = |choice: ToolChoice| GrammarOptions::new().tool_choice(choice);
+    let stranger = || ToolChoice::Named("stranger".to_owned());
+    for (model, tools, options, expected) in [
+        (calls, &tools, choose(stranger()), "the tool choice names \"stranger\", which is not offered"),
+        (calls, &Tools::empty(), choose(ToolChoice::Required), "no tool is offered"),
+        (plain, &tools, choose(ToolChoice::Required), "this format has no tool calls"),
+        (calls, &bad, choose(ToolChoice::Auto), "the tool \"f\": no value fits the schema"),
+        (calls, &tools, GrammarOptions::new().response_schema(json!(false)), "the response: no value fits the schema"),
+    ] {
+        let error = model.lowered.grammar(&model.spec, Some(tools), &options).map(|grammar| grammar.text);
+        let error = error.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "{error:?}, not {expected:?}");
+    }
+    for (tools, choice) in [(&Tools::empty(), ToolChoice::Auto), (&Tools::empty(), ToolChoice::None)] {
+        let grammar = calls.lowered.grammar(&calls.spec, Some(tools), &choose(choice))?;
+        assert_eq!((grammar.text.as_str(), grammar.lazy), ("", false));
+    }
+    Ok(())
 }
 
 #[test]

@@ -95,7 +95,8 @@ impl Build {
         self
     }
 
-    /// A file of the tools offered, in OpenAI's form; the generated code gets a function `tools()`.
+    /// A file of the tools offered, in OpenAI's form; the generated code gets a function `tools()`, and their grammar
+    /// as constants: `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
     pub fn tools(mut self, path: impl Into<PathBuf>) -> Self {
         self.tools = Some(path.into());
         self
@@ -159,16 +160,9 @@ impl Build {
         let mut tokens = lowered.tokens(&spec, &self.runtime);
         if let Some(path) = &self.tools {
             let text = read(path).map_err(|error| error.in_file(path))?;
-            unjinja_codegen::check_tools(&text)
-                .map_err(|error| BuildError::new(format!("{}: {error}", path.display())).in_file(path))?;
-            let runtime = &self.runtime;
-            tokens.extend(quote! {
-                /// The tools that are offered, known when this was built.
-                pub fn tools() -> #runtime::Tools {
-                    const TOOLS: &str = #text;
-                    #runtime::Tools::from_json(TOOLS).unwrap_or_default()
-                }
-            });
+            let with_tools = lowered.tool_tokens(&spec, &text, &self.runtime);
+            let problem = |error| BuildError::new(format!("{}: {error}", path.display())).in_file(path);
+            tokens.extend(with_tools.map_err(problem)?);
         }
         Ok(tokens)
     }

@@ -16,12 +16,8 @@ pub(crate) fn svg(grammar: &str) -> String {
         } else if let Some((name, body)) = line.split_once(" ::= ") {
             let mut reader = Reader { rest: body };
             let body = reader.choice();
-            let parts: Vec<Track> = vec![
-                Box::new(Comment::new(name.to_owned())),
-                Box::new(SimpleStart),
-                body,
-                Box::new(SimpleEnd),
-            ];
+            let parts: Vec<Track> =
+                vec![Box::new(Comment::new(name.to_owned())), Box::new(SimpleStart), body, Box::new(SimpleEnd)];
             tracks.push(Box::new(Sequence::new(parts)));
         }
     }

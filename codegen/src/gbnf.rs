@@ -8,7 +8,7 @@ use unjinja_runtime::{CallShape, Channel, GrammarError, GrammarOptions, Marker, 
 use unjinja_spec::FormatSpec;
 
 use crate::Lowered;
-use crate::automaton::{self, Automaton};
+use crate::automaton::{self, Arm, Automaton};
 use crate::interpret;
 use crate::plan::{Action, ArgumentKind, Hole};
 
@@ -44,11 +44,8 @@ pub(crate) fn with_plan<T>(automaton: &Automaton, text_after_calls: bool, with: 
         .collect();
     let markers: Vec<Markers<'_>> = markers.iter().map(|list| Markers::new(list)).collect();
     let keys: Vec<Vec<&str>> = automaton.states.iter().map(keys).collect();
-    let acts: Vec<Vec<Vec<Act<'_>>>> = automaton
-        .states
-        .iter()
-        .map(|state| state.arms.iter().map(|arm| arm.step.actions.iter().filter_map(act).collect()).collect())
-        .collect();
+    let acts: Vec<Vec<Vec<Act<'_>>>> =
+        automaton.states.iter().map(|state| state.arms.iter().map(|arm| acts_of(arm).collect()).collect()).collect();
     let others: Vec<Vec<Act<'_>>> = automaton
         .states
         .iter()
@@ -118,6 +115,16 @@ fn reads<'p>(state: &'p automaton::State, keys: &'p [&'p str]) -> Reads<'p> {
     }
 }
 
+/// What a grammar has to know of a marker.
+fn acts_of(arm: &Arm) -> impl Iterator<Item = Act<'_>> {
+    let frame = match arm.key {
+        "content.start" => Some(Act::OpenContent),
+        "content.end" => Some(Act::CloseContent),
+        _ => None,
+    };
+    arm.step.actions.iter().filter_map(act).chain(frame)
+}
+
 /// What a grammar has to know of an action.
 fn act(action: &Action) -> Option<Act<'_>> {
     Some(match action {
@@ -143,12 +150,11 @@ pub(crate) fn imports(lowered: &Lowered, used: &[bool], runtime: &TokenStream) -
     let has_arguments = lowered.automaton.states.iter().enumerate().any(|(index, state)| {
         used[index] && state.arms.iter().any(|arm| arm.step.actions.iter().any(|a| matches!(a, Action::Argument(_))))
     });
-    let states = lowered.automaton.states.iter().enumerate().filter(|(index, _)| used[*index]);
-    let mut actions = states.flat_map(|(_, state)| {
-        let steps = state.arms.iter().map(|arm| &arm.step).chain(&state.otherwise);
-        steps.flat_map(|step| &step.actions).chain(state.end.iter().flatten())
+    let mut states = lowered.automaton.states.iter().enumerate().filter(|(index, _)| used[*index]);
+    let has_acts = states.any(|(_, state)| {
+        let others = state.otherwise.iter().flat_map(|step| &step.actions).chain(state.end.iter().flatten());
+        state.arms.iter().any(|arm| acts_of(arm).next().is_some()) || others.filter_map(act).next().is_some()
     });
-    let has_acts = actions.any(|action| act(action).is_some());
     let mut imports = vec!["Grammar", "GrammarError", "GrammarOptions", "Node", "Plan", "Reads", "Step", "Trigger"];
     imports.extend(has_acts.then_some("Act"));
     imports.extend(has_arguments.then_some("Argument"));
@@ -164,10 +170,8 @@ pub(crate) fn items(spec: &FormatSpec, lowered: &Lowered, used: &[bool], runtime
     let text = multiline(&any.text);
     let (lazy, stops) = (any.lazy, &any.stops);
     let preserved = &any.preserved_tokens;
-    let triggers = any.triggers.iter().map(|trigger| match trigger {
-        Trigger::Word(word) => quote!(Trigger::of_word(#word)),
-        Trigger::Pattern(pattern) => quote!(Trigger::of_pattern(#pattern)),
-    });
+    let trigger = quote!(Trigger);
+    let triggers = triggers(&any, &trigger);
     let plan = plan(spec, lowered, used);
     quote! {
         /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
@@ -197,6 +201,45 @@ pub(crate) fn items(spec: &FormatSpec, lowered: &Lowered, used: &[bool], runtime
     }
 }
 
+/// The items that a module has where its tools are known when it is built: the tools, and their grammar.
+///
+/// # Errors
+/// Where the text holds no tools, and where a schema contradicts itself.
+pub(crate) fn tool_items(
+    spec: &FormatSpec,
+    lowered: &Lowered,
+    json: &str,
+    runtime: &TokenStream,
+) -> Result<TokenStream, Box<dyn std::error::Error + Send + Sync>> {
+    let tools = Tools::from_json(json)?;
+    let grammar = lowered.grammar(spec, Some(&tools), &GrammarOptions::new())?;
+    let text = multiline(&grammar.text);
+    let trigger = quote!(#runtime::grammar::Trigger);
+    let triggers = triggers(&grammar, &trigger);
+    Ok(quote! {
+        /// The tools that are offered, known when this was built.
+        pub fn tools() -> #runtime::Tools {
+            const TOOLS: &str = #json;
+            #runtime::Tools::from_json(TOOLS).unwrap_or_default()
+        }
+
+        /// The grammar for calls of the tools that are offered, with their schemas compiled in, as GBNF. For other
+        /// choices than to let the model decide there is `grammar`.
+        pub const TOOL_GRAMMAR: &str = #text;
+
+        /// What that grammar begins with; where there is nothing, it holds for the whole turn.
+        pub const TOOL_TRIGGERS: &[#trigger] = &[#(#triggers),*];
+    })
+}
+
+/// The triggers of a grammar.
+fn triggers<'g>(grammar: &'g Grammar, name: &'g TokenStream) -> impl Iterator<Item = TokenStream> + 'g {
+    grammar.triggers.iter().map(move |trigger| match trigger {
+        Trigger::Word(word) => quote!(#name::of_word(#word)),
+        Trigger::Pattern(pattern) => quote!(#name::of_pattern(#pattern)),
+    })
+}
+
 /// A text as a literal that shows its lines.
 fn multiline(text: &str) -> TokenStream {
     let raw = format!("r#\"{text}\"#");
@@ -211,9 +254,9 @@ fn plan(spec: &FormatSpec, lowered: &Lowered, used: &[bool]) -> TokenStream {
     let after_calls = spec.content.after_calls;
     let automaton = &lowered.automaton;
     let name = |index: usize| format_ident!("{}", automaton.states[index].name);
-    let step = |step: &automaton::Step| {
-        let acts = step.actions.iter().filter_map(act).map(|act| act_tokens(&act));
-        let next = name(step.next);
+    let step = |acts: &mut dyn Iterator<Item = Act<'_>>, next: usize| {
+        let acts = acts.map(|act| act_tokens(&act));
+        let next = name(next);
         quote!(Step::new(&[#(#acts),*], #next))
     };
     let nodes = automaton.states.iter().enumerate().map(|(index, state)| {
@@ -224,11 +267,11 @@ fn plan(spec: &FormatSpec, lowered: &Lowered, used: &[bool]) -> TokenStream {
         let mut tokens = quote!(Node::new(#reads));
         if !state.arms.is_empty() {
             let markers = format_ident!("{}_MARKERS", state.name);
-            let steps = state.arms.iter().map(|arm| step(&arm.step));
+            let steps = state.arms.iter().map(|arm| step(&mut acts_of(arm), arm.step.next));
             tokens.extend(quote!(.markers(&#markers, &[#(#steps),*])));
         }
         if let Some(otherwise) = &state.otherwise {
-            let otherwise = step(otherwise);
+            let otherwise = step(&mut otherwise.actions.iter().filter_map(act), otherwise.next);
             tokens.extend(quote!(.otherwise(#otherwise)));
         }
         if let Some(end) = &state.end {
@@ -293,5 +336,7 @@ fn act_tokens(act: &Act<'_>) -> TokenStream {
         Act::EndCallIncomplete => quote!(Act::EndCallIncomplete),
         Act::OpenReasoning => quote!(Act::OpenReasoning),
         Act::CloseReasoning => quote!(Act::CloseReasoning),
+        Act::OpenContent => quote!(Act::OpenContent),
+        Act::CloseContent => quote!(Act::CloseContent),
     }
 }

@@ -105,6 +105,20 @@ impl Lowered {
         rust::module(spec, self, runtime)
     }
 
+    /// What the module of this model has beside, where the tools are known when it is built: a function `tools()`, and
+    /// their grammar as constants. `json` is the tools in OpenAI's form.
+    ///
+    /// # Errors
+    /// Where the text holds no tools, and where a schema contradicts itself.
+    pub fn tool_tokens(
+        &self,
+        spec: &FormatSpec,
+        json: &str,
+        runtime: &TokenStream,
+    ) -> Result<TokenStream, Box<dyn std::error::Error + Send + Sync>> {
+        gbnf::tool_items(spec, self, json, runtime)
+    }
+
     /// The states in which the generation prompts leave the parser, in the spec's order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = usize> + '_ {
         self.entries.iter().copied()
@@ -225,14 +239,6 @@ fn described(spec: &FormatSpec) -> String {
 /// Unreadable files, and specs that cannot be read or lowered; all of them at once.
 pub fn compile_specs(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Vec<FormatSpec>, SpecsError> {
     specs::compile(folder.as_ref(), out.as_ref())
-}
-
-/// Checks that a text holds tools in OpenAI's form.
-///
-/// # Errors
-/// What [`unjinja_runtime::Tools::from_json`] finds wrong.
-pub fn check_tools(json: &str) -> Result<(), unjinja_runtime::ToolsError> {
-    unjinja_runtime::Tools::from_json(json).map(|_| ())
 }
 
 mod specs;

@@ -7,6 +7,8 @@
 //! The promise: no valid value is refused, and where a grammar accepts an invalid one, the report said so. The table of
 //! keywords in `docs/schema.md` is what these cases show; `UPDATE_EXPECT=1` writes it.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

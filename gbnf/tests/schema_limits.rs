@@ -1,6 +1,8 @@
 //! Schemas that are big, deep, circular or nonsense: the compiler ends soon, with a grammar that loads or an error. And
 //! numbers tried one by one against the bounds that they were compiled from.
 
+#![expect(clippy::panic, reason = "a test")]
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -139,7 +141,8 @@ fn the_size_is_linear_in_the_schema() {
     let deep = |count: usize| {
         nested(count / 2, |schema| json!({"type": "object", "properties": {"next": schema}, "required": ["next"]}))
     };
-    let all: [(&str, &dyn Fn(usize) -> Value, usize); 4] =
+    type Made<'m> = (&'m str, &'m dyn Fn(usize) -> Value, usize);
+    let all: [Made<'_>; 4] =
         [("optional", &optional, 400), ("objects", &objects, 400), ("listed", &listed, 400), ("deep", &deep, 60)];
     for (about, schema, count) in all {
         let size = |count: usize| compile(&schema(count)).expect("it compiles").0.len();
@@ -158,6 +161,12 @@ fn an_error_says_where() {
         (list, "/properties/a/items", "no integer is in its range"),
         (json!({"$ref": "#/$defs/a~b", "$defs": {"a~b": {"enum": []}}}), "/$defs/a~0b", "none of the listed values"),
         (json!({"properties": {"a/b": false}, "required": ["a/b"], "type": "object"}), "/properties/a~1b", "`false`"),
+        (
+            json!({"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}}),
+            "/properties/a",
+            "without end",
+        ),
+        (json!({"type": "array", "minItems": 1, "items": {"anyOf": [{"$ref": "#"}, false]}}), "/items", "without end"),
     ] {
         let error = compile(&schema).expect_err("no value fits");
         assert_eq!(error.path, path, "{schema}: {error}");

@@ -15,7 +15,8 @@ use syn::punctuated::Punctuated;
 use syn::{Ident, LitStr, Token};
 use unjinja_build::{Build, Input};
 
-/// Analyses a chat template and expands to its parser: `Parser`, `parse`, `stream` and `FACTS`.
+/// Analyses a chat template and expands to its parser: `Parser`, `parse`, `stream`, `FACTS`, and what a sampler needs:
+/// `grammar`, `GRAMMAR`, `TRIGGERS` and more.
 ///
 /// The path is relative to the crate's root, then to its `templates/` folder; the crate is rebuilt when the file
 /// changes. Options follow the path:
@@ -23,7 +24,8 @@ use unjinja_build::{Build, Input};
 /// - `overlay = "x.overlay.toml"`: a file of corrections to what the analysis finds.
 /// - `spec = "x.toml"`: the committed spec of this template. It is used as it stands; that it still describes the
 ///   template is checked by its hash.
-/// - `tools = "tools.json"`: the tools that are offered, in OpenAI's form; adds a function `tools()`.
+/// - `tools = "tools.json"`: the tools that are offered, in OpenAI's form; adds a function `tools()`, and their grammar
+///   as constants: `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
 /// - `runtime = path::to::runtime`: where the runtime is; `::unjinja` by default.
 #[proc_macro]
 pub fn include_template_parser(input: TokenStream) -> TokenStream {

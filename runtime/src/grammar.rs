@@ -8,6 +8,7 @@ mod builder;
 mod call;
 mod expr;
 mod graph;
+mod hash;
 mod options;
 mod plan;
 mod schema;

@@ -189,9 +189,9 @@ members-2 ::= layout "," layout "\"parameters\"" layout ":" layout object
 members-5 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-4 | layout "," layout "\"tool_call_id\"" layout ":" layout call-id members
 members ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\""
 members-3 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-2 | layout "," layout "\"parameters\"" layout ":" layout object members
-more-2 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "," call | layout "]" more-4 | layout ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
+more-2 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "," call | layout "]" more-4 | layout ("<|END_ACTION|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
 more-3 ::= layout
-more-4 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout ("<|END_ACTION|>" | "<|START_RESPONSE|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
+more-4 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout ("<|END_ACTION|>" | "<|END_RESPONSE|>") end | layout "<|START_ACTION|>" more | layout
 end ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "<|START_ACTION|>" more | layout
 "#;
 
@@ -235,8 +235,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -264,8 +264,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall], CONTENT),
                     Step::new(&[Act::EndCall, Act::OpenReasoning], REASONING),
-                    Step::new(&[Act::EndCall], CONTENT),
-                    Step::new(&[Act::EndCall], CONTENT),
+                    Step::new(&[Act::EndCall, Act::OpenContent], CONTENT),
+                    Step::new(&[Act::EndCall, Act::CloseContent], CONTENT),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -280,8 +280,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], AFTER_TOOLS),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -295,8 +295,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )

@@ -233,6 +233,7 @@ more-2 ::= layout "<｜DSML｜parameter name=\"" any-other-argument more-2 | lay
 layout ::= [\t\n\r ]{0,20}
 any-other-argument ::= other-name "\" string=\"true\">" text | other-name "\" string=\"false\">" layout value-2 layout "</｜DSML｜parameter>"
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
+# Raw text, up to `</｜DSML｜parameter>`.
 text ::= "<" text-2 | [^<] text
 text-2 ::= "<" text-2 | "/" text-3 | [^/<] text
 text-3 ::= "<" text-2 | "｜" text-4 | [\x00-;=-｛｝-\U0010FFFF] text
@@ -253,101 +254,101 @@ text-17 ::= "<" text-2 | "r" text-18 | [^<r] text
 text-18 ::= ">" | "<" text-2 | ">" text-19 | [^<>] text
 text-19 ::= [\t\n\r ] text-19 | "<" text-20 | [^\t\n\r <] text
 text-20 ::= "<" text-2 | "/" text-21 | "t" text-22 | "｜" text-23 | [\x00-.0-;=-su-｛｝-\U0010FFFF] text
-text-21 ::= "<" text-2 | "｜" text-90 | [\x00-;=-｛｝-\U0010FFFF] text
-text-90 ::= "<" text-2 | "D" text-91 | [^<D] text
-text-91 ::= "<" text-2 | "S" text-92 | [^<S] text
-text-92 ::= "<" text-2 | "M" text-93 | [^<M] text
-text-93 ::= "<" text-2 | "L" text-94 | [^<L] text
-text-94 ::= "<" text-2 | "｜" text-95 | [\x00-;=-｛｝-\U0010FFFF] text
-text-95 ::= "<" text-2 | "p" text-10 | "f" text-96 | "i" text-97 | [^<fip] text
-text-96 ::= "<" text-2 | "u" text-103 | [^<u] text
-text-103 ::= "<" text-2 | "n" text-104 | [^<n] text
-text-104 ::= "<" text-2 | "c" text-105 | [^<c] text
-text-105 ::= "<" text-2 | "t" text-106 | [^<t] text
-text-106 ::= "<" text-2 | "i" text-107 | [^<i] text
-text-107 ::= "<" text-2 | "o" text-108 | [^<o] text
-text-108 ::= "<" text-2 | "n" text-109 | [^<n] text
-text-109 ::= "<" text-2 | "_" text-110 | [^<_] text
-text-110 ::= "<" text-2 | "c" text-111 | [^<c] text
-text-111 ::= "<" text-2 | "a" text-112 | [^<a] text
-text-112 ::= "<" text-2 | "l" text-113 | [^<l] text
-text-113 ::= "<" text-2 | "l" text-114 | [^<l] text
-text-114 ::= "<" text-2 | "s" text-115 | [^<s] text
-text-115 ::= "<" text-2 | [^<>] text
-text-97 ::= "<" text-2 | "n" text-98 | [^<n] text
-text-98 ::= "<" text-2 | "v" text-99 | [^<v] text
-text-99 ::= "<" text-2 | "o" text-100 | [^<o] text
-text-100 ::= "<" text-2 | "k" text-101 | [^<k] text
-text-101 ::= "<" text-2 | "e" text-102 | [^<e] text
-text-102 ::= "<" text-2 | [^<>] text
-text-22 ::= "<" text-2 | "h" text-86 | [^<h] text
-text-86 ::= "<" text-2 | "i" text-87 | [^<i] text
-text-87 ::= "<" text-2 | "n" text-88 | [^<n] text
-text-88 ::= "<" text-2 | "k" text-89 | [^<k] text
-text-89 ::= "<" text-2 | [^<>] text
-text-23 ::= "<" text-2 | "D" text-24 | "e" text-25 | [^<De] text
-text-24 ::= "<" text-2 | "S" text-41 | [^<S] text
-text-41 ::= "<" text-2 | "M" text-42 | [^<M] text
-text-42 ::= "<" text-2 | "L" text-43 | [^<L] text
-text-43 ::= "<" text-2 | "｜" text-44 | [\x00-;=-｛｝-\U0010FFFF] text
-text-44 ::= "<" text-2 | "f" text-45 | "i" text-46 | "p" text-47 | [^<fip] text
-text-45 ::= "<" text-2 | "u" text-73 | [^<u] text
-text-73 ::= "<" text-2 | "n" text-74 | [^<n] text
-text-74 ::= "<" text-2 | "c" text-75 | [^<c] text
-text-75 ::= "<" text-2 | "t" text-76 | [^<t] text
-text-76 ::= "<" text-2 | "i" text-77 | [^<i] text
-text-77 ::= "<" text-2 | "o" text-78 | [^<o] text
-text-78 ::= "<" text-2 | "n" text-79 | [^<n] text
-text-79 ::= "<" text-2 | "_" text-80 | [^<_] text
-text-80 ::= "<" text-2 | "c" text-81 | [^<c] text
-text-81 ::= "<" text-2 | "a" text-82 | [^<a] text
-text-82 ::= "<" text-2 | "l" text-83 | [^<l] text
-text-83 ::= "<" text-2 | "l" text-84 | [^<l] text
-text-84 ::= "<" text-2 | "s" text-85 | [^<s] text
-text-85 ::= "<" text-2 | [^<>] text
-text-46 ::= "<" text-2 | "n" text-62 | [^<n] text
-text-62 ::= "<" text-2 | "v" text-63 | [^<v] text
-text-63 ::= "<" text-2 | "o" text-64 | [^<o] text
-text-64 ::= "<" text-2 | "k" text-65 | [^<k] text
-text-65 ::= "<" text-2 | "e" text-66 | [^<e] text
-text-66 ::= "<" text-2 | " " text-67 | [^ <] text
-text-67 ::= "<" text-2 | "n" text-68 | [^<n] text
-text-68 ::= "<" text-2 | "a" text-69 | [^<a] text
-text-69 ::= "<" text-2 | "m" text-70 | [^<m] text
-text-70 ::= "<" text-2 | "e" text-71 | [^<e] text
-text-71 ::= "<" text-2 | "=" text-72 | [^<=] text
-text-72 ::= "<" text-2 | [^"<] text
-text-47 ::= "<" text-2 | "a" text-48 | [^<a] text
-text-48 ::= "<" text-2 | "r" text-49 | [^<r] text
-text-49 ::= "<" text-2 | "a" text-50 | [^<a] text
-text-50 ::= "<" text-2 | "m" text-51 | [^<m] text
-text-51 ::= "<" text-2 | "e" text-52 | [^<e] text
-text-52 ::= "<" text-2 | "t" text-53 | [^<t] text
-text-53 ::= "<" text-2 | "e" text-54 | [^<e] text
-text-54 ::= "<" text-2 | "r" text-55 | [^<r] text
-text-55 ::= "<" text-2 | " " text-56 | [^ <] text
-text-56 ::= "<" text-2 | "n" text-57 | [^<n] text
-text-57 ::= "<" text-2 | "a" text-58 | [^<a] text
-text-58 ::= "<" text-2 | "m" text-59 | [^<m] text
-text-59 ::= "<" text-2 | "e" text-60 | [^<e] text
-text-60 ::= "<" text-2 | "=" text-61 | [^<=] text
-text-61 ::= "<" text-2 | [^"<] text
-text-25 ::= "<" text-2 | "n" text-26 | [^<n] text
-text-26 ::= "<" text-2 | "d" text-27 | [^<d] text
-text-27 ::= "<" text-2 | "▁" text-28 | [\x00-;=-▀▂-\U0010FFFF] text
-text-28 ::= "<" text-2 | "o" text-29 | [^<o] text
-text-29 ::= "<" text-2 | "f" text-30 | [^<f] text
-text-30 ::= "<" text-2 | "▁" text-31 | [\x00-;=-▀▂-\U0010FFFF] text
-text-31 ::= "<" text-2 | "s" text-32 | [^<s] text
-text-32 ::= "<" text-2 | "e" text-33 | [^<e] text
-text-33 ::= "<" text-2 | "n" text-34 | [^<n] text
-text-34 ::= "<" text-2 | "t" text-35 | [^<t] text
-text-35 ::= "<" text-2 | "e" text-36 | [^<e] text
-text-36 ::= "<" text-2 | "n" text-37 | [^<n] text
-text-37 ::= "<" text-2 | "c" text-38 | [^<c] text
-text-38 ::= "<" text-2 | "e" text-39 | [^<e] text
-text-39 ::= "<" text-2 | "｜" text-40 | [\x00-;=-｛｝-\U0010FFFF] text
-text-40 ::= "<" text-2 | [^<>] text
+text-21 ::= "<" text-2 | "｜" text-24 | [\x00-;=-｛｝-\U0010FFFF] text
+text-24 ::= "<" text-2 | "D" text-28 | [^<D] text
+text-28 ::= "<" text-2 | "S" text-32 | [^<S] text
+text-32 ::= "<" text-2 | "M" text-36 | [^<M] text
+text-36 ::= "<" text-2 | "L" text-40 | [^<L] text
+text-40 ::= "<" text-2 | "｜" text-43 | [\x00-;=-｛｝-\U0010FFFF] text
+text-43 ::= "<" text-2 | "p" text-10 | "f" text-48 | "i" text-49 | [^<fip] text
+text-48 ::= "<" text-2 | "u" text-54 | [^<u] text
+text-54 ::= "<" text-2 | "n" text-60 | [^<n] text
+text-60 ::= "<" text-2 | "c" text-66 | [^<c] text
+text-66 ::= "<" text-2 | "t" text-72 | [^<t] text
+text-72 ::= "<" text-2 | "i" text-78 | [^<i] text
+text-78 ::= "<" text-2 | "o" text-84 | [^<o] text
+text-84 ::= "<" text-2 | "n" text-89 | [^<n] text
+text-89 ::= "<" text-2 | "_" text-94 | [^<_] text
+text-94 ::= "<" text-2 | "c" text-99 | [^<c] text
+text-99 ::= "<" text-2 | "a" text-104 | [^<a] text
+text-104 ::= "<" text-2 | "l" text-108 | [^<l] text
+text-108 ::= "<" text-2 | "l" text-111 | [^<l] text
+text-111 ::= "<" text-2 | "s" text-114 | [^<s] text
+text-114 ::= "<" text-2 | [^<>] text
+text-49 ::= "<" text-2 | "n" text-55 | [^<n] text
+text-55 ::= "<" text-2 | "v" text-61 | [^<v] text
+text-61 ::= "<" text-2 | "o" text-67 | [^<o] text
+text-67 ::= "<" text-2 | "k" text-73 | [^<k] text
+text-73 ::= "<" text-2 | "e" text-79 | [^<e] text
+text-79 ::= "<" text-2 | [^<>] text
+text-22 ::= "<" text-2 | "h" text-25 | [^<h] text
+text-25 ::= "<" text-2 | "i" text-29 | [^<i] text
+text-29 ::= "<" text-2 | "n" text-33 | [^<n] text
+text-33 ::= "<" text-2 | "k" text-37 | [^<k] text
+text-37 ::= "<" text-2 | [^<>] text
+text-23 ::= "<" text-2 | "D" text-26 | "e" text-27 | [^<De] text
+text-26 ::= "<" text-2 | "S" text-30 | [^<S] text
+text-30 ::= "<" text-2 | "M" text-34 | [^<M] text
+text-34 ::= "<" text-2 | "L" text-38 | [^<L] text
+text-38 ::= "<" text-2 | "｜" text-41 | [\x00-;=-｛｝-\U0010FFFF] text
+text-41 ::= "<" text-2 | "f" text-44 | "i" text-45 | "p" text-46 | [^<fip] text
+text-44 ::= "<" text-2 | "u" text-50 | [^<u] text
+text-50 ::= "<" text-2 | "n" text-56 | [^<n] text
+text-56 ::= "<" text-2 | "c" text-62 | [^<c] text
+text-62 ::= "<" text-2 | "t" text-68 | [^<t] text
+text-68 ::= "<" text-2 | "i" text-74 | [^<i] text
+text-74 ::= "<" text-2 | "o" text-80 | [^<o] text
+text-80 ::= "<" text-2 | "n" text-85 | [^<n] text
+text-85 ::= "<" text-2 | "_" text-90 | [^<_] text
+text-90 ::= "<" text-2 | "c" text-95 | [^<c] text
+text-95 ::= "<" text-2 | "a" text-100 | [^<a] text
+text-100 ::= "<" text-2 | "l" text-105 | [^<l] text
+text-105 ::= "<" text-2 | "l" text-109 | [^<l] text
+text-109 ::= "<" text-2 | "s" text-112 | [^<s] text
+text-112 ::= "<" text-2 | [^<>] text
+text-45 ::= "<" text-2 | "n" text-51 | [^<n] text
+text-51 ::= "<" text-2 | "v" text-57 | [^<v] text
+text-57 ::= "<" text-2 | "o" text-63 | [^<o] text
+text-63 ::= "<" text-2 | "k" text-69 | [^<k] text
+text-69 ::= "<" text-2 | "e" text-75 | [^<e] text
+text-75 ::= "<" text-2 | " " text-81 | [^ <] text
+text-81 ::= "<" text-2 | "n" text-86 | [^<n] text
+text-86 ::= "<" text-2 | "a" text-91 | [^<a] text
+text-91 ::= "<" text-2 | "m" text-96 | [^<m] text
+text-96 ::= "<" text-2 | "e" text-101 | [^<e] text
+text-101 ::= "<" text-2 | "=" text-106 | [^<=] text
+text-106 ::= "<" text-2 | [^"<] text
+text-46 ::= "<" text-2 | "a" text-52 | [^<a] text
+text-52 ::= "<" text-2 | "r" text-58 | [^<r] text
+text-58 ::= "<" text-2 | "a" text-64 | [^<a] text
+text-64 ::= "<" text-2 | "m" text-70 | [^<m] text
+text-70 ::= "<" text-2 | "e" text-76 | [^<e] text
+text-76 ::= "<" text-2 | "t" text-82 | [^<t] text
+text-82 ::= "<" text-2 | "e" text-87 | [^<e] text
+text-87 ::= "<" text-2 | "r" text-92 | [^<r] text
+text-92 ::= "<" text-2 | " " text-97 | [^ <] text
+text-97 ::= "<" text-2 | "n" text-102 | [^<n] text
+text-102 ::= "<" text-2 | "a" text-107 | [^<a] text
+text-107 ::= "<" text-2 | "m" text-110 | [^<m] text
+text-110 ::= "<" text-2 | "e" text-113 | [^<e] text
+text-113 ::= "<" text-2 | "=" text-115 | [^<=] text
+text-115 ::= "<" text-2 | [^"<] text
+text-27 ::= "<" text-2 | "n" text-31 | [^<n] text
+text-31 ::= "<" text-2 | "d" text-35 | [^<d] text
+text-35 ::= "<" text-2 | "▁" text-39 | [\x00-;=-▀▂-\U0010FFFF] text
+text-39 ::= "<" text-2 | "o" text-42 | [^<o] text
+text-42 ::= "<" text-2 | "f" text-47 | [^<f] text
+text-47 ::= "<" text-2 | "▁" text-53 | [\x00-;=-▀▂-\U0010FFFF] text
+text-53 ::= "<" text-2 | "s" text-59 | [^<s] text
+text-59 ::= "<" text-2 | "e" text-65 | [^<e] text
+text-65 ::= "<" text-2 | "n" text-71 | [^<n] text
+text-71 ::= "<" text-2 | "t" text-77 | [^<t] text
+text-77 ::= "<" text-2 | "e" text-83 | [^<e] text
+text-83 ::= "<" text-2 | "n" text-88 | [^<n] text
+text-88 ::= "<" text-2 | "c" text-93 | [^<c] text
+text-93 ::= "<" text-2 | "e" text-98 | [^<e] text
+text-98 ::= "<" text-2 | "｜" text-103 | [\x00-;=-｛｝-\U0010FFFF] text
+text-103 ::= "<" text-2 | [^<>] text
 value-2 ::= number | boolean | "null" | array | object
 number ::= "-"? (whole fraction exponent? | huge)
 whole ::= "0" | [1-9] [0-9]*

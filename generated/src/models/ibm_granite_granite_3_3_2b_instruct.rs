@@ -164,7 +164,7 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-2 ::= layout "<|end_of_text|>" more-3 | layout "," call | layout ("]" | "<response>" | "</response>") end | layout "<|tool_call|>" more | layout
+more-2 ::= layout "<|end_of_text|>" more-3 | layout "," call | layout ("]" | "</response>") end | layout "<|tool_call|>" more | layout
 more-3 ::= layout
 end ::= layout "<|end_of_text|>" more-3 | layout "<|tool_call|>" more | layout
 "#;
@@ -212,8 +212,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], CONTENT),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -225,8 +225,8 @@ static PLAN: Plan<'static> = Plan {
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -250,8 +250,8 @@ static PLAN: Plan<'static> = Plan {
                 &[
                     Step::new(&[Act::EndCall], AFTER_TURN_END),
                     Step::new(&[Act::EndCall, Act::OpenReasoning], REASONING),
-                    Step::new(&[Act::EndCall], CONTENT),
-                    Step::new(&[Act::EndCall], CONTENT),
+                    Step::new(&[Act::EndCall, Act::OpenContent], CONTENT),
+                    Step::new(&[Act::EndCall, Act::CloseContent], CONTENT),
                     Step::new(&[Act::EndCall, Act::OpenCall], AFTER_SECTION_START),
                 ],
             )
@@ -264,8 +264,8 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[Act::OpenCall], CALL),
                     Step::new(&[], CONTENT),
                     Step::new(&[Act::OpenReasoning], REASONING),
-                    Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
+                    Step::new(&[Act::CloseContent], CONTENT),
                     Step::new(&[Act::OpenCall], AFTER_SECTION_START),
                 ],
             )

@@ -128,10 +128,10 @@ pub const GRAMMAR: &str = r#"root ::= "<|tool_call_start|>[" call
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "(" more
 more ::= layout ")" more-2 | arguments
 layout ::= [\t\n\r ]{0,20}
-more-2 ::= layout "<|im_end|>" more-4 | layout "," layout call | layout "]<|tool_call_end|>" end | layout "<|tool_call_start|>[" call | layout
-more-4 ::= layout
-end ::= layout "<|im_end|>" more-4 | layout "<|tool_call_start|>[" call | layout
-arguments ::= other-name "=" layout python-value more-3
+more-2 ::= layout "<|im_end|>" more-3 | layout "," layout call | layout "]<|tool_call_end|>" end | layout "<|tool_call_start|>[" call | layout
+more-3 ::= layout
+end ::= layout "<|im_end|>" more-3 | layout "<|tool_call_start|>[" call | layout
+arguments ::= other-name "=" layout python-value more-4
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 python-value ::= python-object | python-array | python-string | python-number | python-boolean | "null" | "None"
 python-object ::= "{" python-ws (python-member ("," python-ws python-member)*)? "}"
@@ -151,7 +151,7 @@ python-fraction ::= ("." [0-9]+)?
 python-exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 python-huge ::= [1-9] python-fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 python-boolean ::= "true" | "false" | "True" | "False"
-more-3 ::= layout "," layout arguments | layout ")" more-2
+more-4 ::= layout "," layout arguments | layout ")" more-2
 "#;
 
 /// Whether the grammar holds only from a trigger on.

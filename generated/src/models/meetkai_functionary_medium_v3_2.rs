@@ -103,10 +103,11 @@ static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "all\n" content | call
+# The answer, up to `<|eot_id|>` or `>>>` or `>>>all\n`.
 content ::= "<" content-2 | ">" content-3 | [^<>] content | ""
-content-2 ::= "<" content-2 | ">" content-3 | "|" content-5 | [^<>|] content | ""
-content-3 ::= "<" content-2 | ">" content-4 | [^<>] content | ""
-content-4 ::= ">" call | "<" content-2 | ">all\n" content | [^<>] content | ""
+content-2 ::= "<" content-2 | ">" content-3 | "|" content-4 | [^<>|] content | ""
+content-3 ::= "<" content-2 | ">" content-5 | [^<>] content | ""
+content-5 ::= ">" call | "<" content-2 | ">all\n" content | [^<>] content | ""
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout layout object more
 layout ::= [\t\n\r ]{0,20}
 object ::= "{" ws (member ("," ws member)*)? "}"
@@ -126,10 +127,8 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "<|eot_id|>" more-2 | layout ">>>" call | layout ">>>all\n" end | layout
-more-2 ::= layout
-end ::= layout "<|eot_id|>" more-2 | layout ">>>" call | layout
-content-5 ::= "<" content-2 | ">" content-3 | "e" content-6 | [^<>e] content | ""
+more ::= layout "<|eot_id|>" layout | layout ">>>" call | layout
+content-4 ::= "<" content-2 | ">" content-3 | "e" content-6 | [^<>e] content | ""
 content-6 ::= "<" content-2 | ">" content-3 | "o" content-7 | [^<>o] content | ""
 content-7 ::= "<" content-2 | ">" content-3 | "t" content-8 | [^<>t] content | ""
 content-8 ::= "<" content-2 | ">" content-3 | "_" content-9 | [^<>_] content | ""
@@ -172,7 +171,7 @@ static PLAN: Plan<'static> = Plan {
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[], CONTENT),
                     Step::new(&[], CONTENT),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
                     Step::new(&[Act::OpenCall], CALL_NAME),
                 ],
             )
@@ -183,7 +182,7 @@ static PLAN: Plan<'static> = Plan {
                 &CONTENT_MARKERS,
                 &[
                     Step::new(&[], AFTER_TURN_END),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
                     Step::new(&[Act::OpenCall], CALL_NAME),
                 ],
             )
@@ -200,7 +199,7 @@ static PLAN: Plan<'static> = Plan {
                 &[
                     Step::new(&[], AFTER_TURN_END),
                     Step::new(&[Act::OpenCall], CALL_NAME),
-                    Step::new(&[], CONTENT),
+                    Step::new(&[Act::OpenContent], CONTENT),
                 ],
             )
             .otherwise(Step::new(&[], CONTENT))

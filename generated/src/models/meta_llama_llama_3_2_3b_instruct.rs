@@ -153,7 +153,7 @@ const CALL_2_SHAPE: CallShape<'static> = CallShape {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty where the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "[" call | call-2
-call ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"parameters\"" layout ":" layout object | "\"parameters\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-3
+call ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"parameters\"" layout ":" layout object | "\"parameters\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more
 layout ::= [\t\n\r ]{0,20}
 any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
 object ::= "{" ws (member ("," ws member)*)? "}"
@@ -173,11 +173,11 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-3 ::= layout "<|eot_id|>" more-2 | layout ("," | "[") call | layout "]" end | layout call-2 | layout
-more-2 ::= layout
-end ::= layout "<|eot_id|>" more-2 | layout "[" call | layout call-2 | layout
-call-2 ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"parameters\"" layout ":" layout object | "\"parameters\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more
-more ::= layout "<|eot_id|>" more-2 | layout ("," | ";") layout call-2 | layout call-2 | layout "[" call | layout
+more ::= layout "<|eot_id|>" more-3 | layout ("," | "[") call | layout "]" end | layout call-2 | layout
+more-3 ::= layout
+end ::= layout "<|eot_id|>" more-3 | layout "[" call | layout call-2 | layout
+call-2 ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"parameters\"" layout ":" layout object | "\"parameters\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-2
+more-2 ::= layout "<|eot_id|>" more-3 | layout ("," | ";") layout call-2 | layout call-2 | layout "[" call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

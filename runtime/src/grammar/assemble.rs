@@ -158,7 +158,7 @@ fn offered(plan: &Plan<'_>, tools: Option<&Tools>, choice: &ToolChoice) -> Resul
     let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
     if let Some(name) = named {
         let tool = tools.get(name).ok_or_else(|| GrammarError::UnknownTool(name.clone()))?;
-        return Ok(Some(Offered::These(vec![ToolRules::new(tools, tool)])));
+        return Ok(Some(Offered::These([ToolRules::new(tools, tool)].into())));
     }
     if tools.is_empty() {
         return if wanted { Err(GrammarError::NoTools) } else { Ok(None) };

@@ -4,10 +4,11 @@
 //! body is a rule of its own unless it is small, and a high count is made of chunks. The chunks are unambiguous: at any
 //! point two of them can be open, not as many as the text is long.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 
 use super::expr::{Class, Expr, Repeat, choice, repeat, sequence};
+use super::hash::Quick;
 use super::syntax::Syntax;
 
 /// The highest count that is written: the engine refuses the next one.
@@ -53,12 +54,11 @@ pub struct Rule {
 pub struct Builder {
     rules: Vec<Rule>,
     /// Names in use, and under a name without a number the last number given.
-    names: HashMap<String, u32>,
+    names: HashMap<String, u32, Quick>,
     /// Rules by the hash of what they match. Equal hashes are compared.
-    known: HashMap<u64, Vec<RuleId>>,
-    hasher: BuildHasherDefault<DefaultHasher>,
+    known: HashMap<u64, Vec<RuleId>, Quick>,
     /// Rules that are found again by what they are for.
-    kept: HashMap<String, RuleId>,
+    kept: HashMap<String, RuleId, Quick>,
     /// How values are written.
     syntax: Syntax,
 }
@@ -148,6 +148,36 @@ impl Builder {
         self.rules.is_empty()
     }
 
+    /// Whether a rule matches any text at all: not if it can only ever go on to itself. Of rules that are reserved the
+    /// best is believed.
+    pub fn matches_some(&self, rule: RuleId) -> bool {
+        let mut reached = vec![rule];
+        let mut seen: HashSet<RuleId> = HashSet::from([rule]);
+        let mut at = 0;
+        while let Some(&rule) = reached.get(at) {
+            at += 1;
+            let mut below = Vec::new();
+            if let Some(expr) = self.get(rule).and_then(|rule| rule.expr.as_ref()) {
+                references(expr, &mut below);
+            }
+            reached.extend(below.into_iter().filter(|rule| seen.insert(*rule)));
+        }
+        // Rules mostly need those that come after them here: from behind, one round does nearly all.
+        let mut good: HashSet<RuleId> = HashSet::new();
+        loop {
+            let before = good.len();
+            for &rule in reached.iter().rev() {
+                let matches = self.get(rule).and_then(|rule| rule.expr.as_ref());
+                if !good.contains(&rule) && matches.is_none_or(|expr| matches_with(expr, &good)) {
+                    good.insert(rule);
+                }
+            }
+            if good.contains(&rule) || good.len() == before {
+                return good.contains(&rule);
+            }
+        }
+    }
+
     /// The grammar as text: the root, and the rules that it needs, in the order in which it needs them.
     pub fn grammar(mut self, root: impl Into<Expr>) -> String {
         let root = self.normal(ROOT, root.into());
@@ -185,7 +215,7 @@ impl Builder {
         if let Expr::Rule(rule) = expr {
             return rule;
         }
-        let hash = self.hasher.hash_one(&expr);
+        let hash = Quick::default().hash_one(&expr);
         let same = |rule: &&RuleId| self.get(**rule).is_some_and(|rule| rule.expr.as_ref() == Some(&expr));
         if let Some(&rule) = self.known.get(&hash).and_then(|rules| rules.iter().find(same)) {
             return rule;
@@ -225,6 +255,7 @@ impl Builder {
     /// The expression in a form that the engine takes.
     fn normal(&mut self, hint: &str, expr: Expr) -> Expr {
         match expr {
+            expr if is_normal(&expr) => expr,
             Expr::Sequence(parts) => sequence(self.each(hint, parts)),
             Expr::Choice(parts) => choice(self.each(hint, parts)),
             Expr::Repeat(this) => {
@@ -241,13 +272,7 @@ impl Builder {
     }
 
     fn repetition(&mut self, hint: &str, body: Expr, min: u32, max: Option<u32>) -> Expr {
-        let counted = min > 1 || max.is_some_and(|max| max > 1);
-        let atom = match &body {
-            Expr::Class(_) | Expr::Rule(_) => true,
-            Expr::Text(text) => !counted || text.chars().nth(1).is_none(),
-            body => !counted && weight(body) <= LIGHT,
-        };
-        let body = if atom { body } else { self.intern(&format!("{hint}-item"), body).into() };
+        let body = if stays_inline(&body, min, max) { body } else { self.intern(&format!("{hint}-item"), body).into() };
         let more = max.map(|max| max.saturating_sub(min));
         match more {
             _ if min.max(max.unwrap_or(0)) <= MAX_REPETITION => repeat(body, min, max),
@@ -291,6 +316,64 @@ fn references(expr: &Expr, into: &mut Vec<RuleId>) {
         Expr::Sequence(parts) | Expr::Choice(parts) => parts.iter().for_each(|part| references(part, into)),
         Expr::Repeat(this) => references(&this.body, into),
         Expr::Text(_) | Expr::Class(_) => {}
+    }
+}
+
+/// Whether an expression matches some text, if these rules do.
+fn matches_with(expr: &Expr, good: &HashSet<RuleId>) -> bool {
+    match expr {
+        Expr::Text(_) => true,
+        Expr::Class(class) => !class.is_empty(),
+        Expr::Rule(rule) => good.contains(rule),
+        Expr::Sequence(parts) => parts.iter().all(|part| matches_with(part, good)),
+        Expr::Choice(parts) => parts.iter().any(|part| matches_with(part, good)),
+        Expr::Repeat(this) => this.min == 0 || matches_with(&this.body, good),
+    }
+}
+
+/// Whether what is repeated stays where it is.
+fn stays_inline(body: &Expr, min: u32, max: Option<u32>) -> bool {
+    let counted = min > 1 || max.is_some_and(|max| max > 1);
+    match body {
+        Expr::Class(_) | Expr::Rule(_) => true,
+        Expr::Text(text) => !counted || text.chars().nth(1).is_none(),
+        body => !counted && weight(body) <= LIGHT,
+    }
+}
+
+/// Whether an expression is in the form that the engine takes.
+fn is_normal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Text(_) | Expr::Class(_) | Expr::Rule(_) => true,
+        Expr::Sequence(parts) => {
+            let mut text = false;
+            parts.len() != 1
+                && parts.iter().all(|part| {
+                    let apart = match part {
+                        Expr::Sequence(_) => false,
+                        Expr::Text(empty) if empty.is_empty() => false,
+                        Expr::Text(_) => !std::mem::replace(&mut text, true),
+                        Expr::Choice(none) if none.is_empty() => false,
+                        _ => {
+                            text = false;
+                            true
+                        }
+                    };
+                    apart && is_normal(part)
+                })
+        }
+        Expr::Choice(parts) => {
+            // Equal ones are found by those who make choices.
+            parts.len() != 1 && parts.iter().all(|part| !matches!(part, Expr::Choice(_)) && is_normal(part))
+        }
+        Expr::Repeat(this) => {
+            let Repeat { body, min, max } = &**this;
+            let trivial = body.is_empty() || *max == Some(0) || (*min, *max) == (1, Some(1));
+            !trivial
+                && (*min).max(max.unwrap_or(0)) <= MAX_REPETITION
+                && stays_inline(body, *min, *max)
+                && is_normal(body)
+        }
     }
 }
 

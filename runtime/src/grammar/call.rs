@@ -1,5 +1,7 @@
 //! Calls: the tools that may be called, which arguments are left to write, and how each is written.
 
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use super::graph::{NodeId, Piece, Way};
@@ -195,18 +197,23 @@ impl<'a> Turn<'a> {
             return vec![vec![Piece::Node(argument), to]];
         };
         let Some(Offered::These(tools)) = &self.rules.offered else { return Vec::new() };
-        let tool = tools[number].clone();
+        let tools = Rc::clone(tools);
+        let tool = &tools[number];
+        if tool.order != Order::Any {
+            let why = "of so many arguments, those that are not required may be written more than once";
+            self.values.note(&tool.name, "/properties", "properties", why);
+        }
         let mut ways = Vec::new();
         for (index, property) in tool.properties.iter().enumerate() {
             let Some(then) = tool.write(done, index) else { continue };
             let wanted = Wanted::Property(index, property);
-            if let Some((argument, next)) = self.argument(at.state, number, &tool, wanted) {
+            if let Some((argument, next)) = self.argument(at.state, number, tool, wanted) {
                 let to = self.to(At { state: next, call: Call::Tool(number, then), ..at });
                 ways.push(vec![Piece::Node(argument), to]);
             }
         }
         if tool.open
-            && let Some((argument, next)) = self.argument(at.state, number, &tool, Wanted::Anything)
+            && let Some((argument, next)) = self.argument(at.state, number, tool, Wanted::Anything)
         {
             let to = self.to(At { state: next, ..at });
             ways.push(vec![Piece::Node(argument), to]);
@@ -420,8 +427,9 @@ impl<'a> Turn<'a> {
         let syntax = if python { Syntax::Python } else { Syntax::Json };
         match (call, &self.rules.offered) {
             (Call::Tool(number, _), Some(Offered::These(tools))) => {
-                let tool = tools[number].clone();
-                self.typed(&tool, "arguments", &tool.parameters, syntax)
+                let tools = Rc::clone(tools);
+                let tool = &tools[number];
+                self.typed(tool, "arguments", &tool.parameters, syntax)
             }
             _ => Some(self.values.any_object(&mut self.builder, syntax)),
         }
@@ -440,9 +448,9 @@ impl<'a> Turn<'a> {
                 Some(self.call_object(shape, name, arguments, true))
             }
             Some(Offered::These(tools)) => {
-                let tools = tools.clone();
+                let tools = Rc::clone(tools);
                 let mut calls = Vec::with_capacity(tools.len());
-                for tool in &tools {
+                for tool in tools.iter() {
                     let Some(arguments) = self.typed(tool, "arguments", &tool.parameters, syntax.clone()) else {
                         continue;
                     };

@@ -2,7 +2,7 @@
 //! (a call that may not be made, an argument that is not left). What leads nowhere is left out, and what is used once is
 //! written where it is used.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use super::{Builder, Expr, RuleId, choice, sequence};
@@ -35,12 +35,12 @@ struct Node {
 pub(super) struct Graph<K> {
     keys: HashMap<K, NodeId>,
     nodes: Vec<Node>,
-    waiting: Vec<(K, NodeId)>,
+    waiting: VecDeque<(K, NodeId)>,
 }
 
 impl<K: Clone + Eq + Hash> Graph<K> {
     pub(super) fn new() -> Self {
-        Self { keys: HashMap::new(), nodes: Vec::new(), waiting: Vec::new() }
+        Self { keys: HashMap::new(), nodes: Vec::new(), waiting: VecDeque::new() }
     }
 
     /// The node for a key. One that is new waits to be filled.
@@ -51,7 +51,7 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         let id = self.nodes.len();
         self.nodes.push(Node::default());
         self.keys.insert(key.clone(), id);
-        self.waiting.push((key, id));
+        self.waiting.push_back((key, id));
         id
     }
 
@@ -63,7 +63,7 @@ impl<K: Clone + Eq + Hash> Graph<K> {
 
     /// A node that waits to be filled.
     pub(super) fn next(&mut self) -> Option<(K, NodeId)> {
-        self.waiting.pop()
+        self.waiting.pop_front()
     }
 
     /// Fills a node.
@@ -80,9 +80,10 @@ impl<K: Clone + Eq + Hash> Graph<K> {
             return None;
         }
         let uses = self.uses(root);
-        let mut writer = Writer { graph: &self.nodes, uses, rules: vec![None; self.nodes.len()], queue: Vec::new() };
+        let mut writer =
+            Writer { graph: &self.nodes, uses, rules: vec![None; self.nodes.len()], queue: VecDeque::new() };
         let expr = writer.ways(root, builder, 0);
-        while let Some(id) = writer.queue.pop() {
+        while let Some(id) = writer.queue.pop_front() {
             let Some(Some(rule)) = writer.rules.get(id).copied() else { continue };
             let expr = writer.ways(id, builder, 0);
             builder.define(rule, expr);
@@ -160,7 +161,7 @@ struct Writer<'g> {
     graph: &'g [Node],
     uses: Vec<usize>,
     rules: Vec<Option<RuleId>>,
-    queue: Vec<NodeId>,
+    queue: VecDeque<NodeId>,
 }
 
 impl Writer<'_> {
@@ -194,7 +195,7 @@ impl Writer<'_> {
             builder.comment(rule, comment);
         }
         self.rules[id] = Some(rule);
-        self.queue.push(id);
+        self.queue.push_back(id);
         rule.into()
     }
 }

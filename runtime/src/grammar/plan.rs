@@ -128,6 +128,10 @@ pub enum Act<'p> {
     OpenReasoning,
     /// Reasoning ends.
     CloseReasoning,
+    /// What stands before an answer.
+    OpenContent,
+    /// What stands behind an answer.
+    CloseContent,
 }
 
 /// What is known of an argument's value before it is read.

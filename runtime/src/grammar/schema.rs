@@ -85,7 +85,7 @@ impl std::error::Error for SchemaError {}
 ///     "required": ["n"], "additionalProperties": false});
 /// let (expr, widened) = compile_schema(&mut builder, "answer", &schema)?;
 /// assert!(widened.is_empty());
-/// assert!(builder.grammar(expr).contains(r#"[8-9] | "1" [0-2]"#));
+/// assert!(builder.grammar(expr).contains(r#"[89] | "1" [0-2]"#));
 /// # Ok::<(), unjinja_runtime::grammar::SchemaError>(())
 /// ```
 ///

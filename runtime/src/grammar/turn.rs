@@ -26,7 +26,7 @@ pub(super) enum Offered {
     /// Tools of any name, with any arguments.
     Any,
     /// These.
-    These(Vec<ToolRules>),
+    These(Rc<[ToolRules]>),
 }
 
 /// What a grammar of a turn has to hold to.
@@ -195,6 +195,10 @@ impl<'a> Turn<'a> {
                 }
                 Act::EndCallIncomplete => return None,
                 Act::OpenReasoning if to.called || to.answered || !self.rules.reasoning => return None,
+                Act::OpenContent if self.is_over(to) => return None,
+                // Once: then nothing is left but the end.
+                Act::CloseContent if to.answered && to.called => return None,
+                Act::CloseContent if to.answered => to.called = true,
                 _ => {}
             }
         }
@@ -264,16 +268,25 @@ impl<'a> Turn<'a> {
                     }
                 };
                 let name = self.name_of(at, &node);
-                self.graph.fill(id, name, None, ways);
+                let comment = match node.reads {
+                    Reads::Text(_) if self.is_over(at) => None,
+                    Reads::Text(Channel::Content) if self.rules.response.is_some() => None,
+                    Reads::Text(Channel::Content) => Some(up_to("The answer", &node)),
+                    Reads::Text(Channel::Reasoning) => Some(up_to("Reasoning", &node)),
+                    Reads::Value => Some(up_to("Raw text", &node)),
+                    _ => None,
+                };
+                self.graph.fill(id, name, comment, ways);
             }
             Key::Text(at, point) => {
                 let ways = self.point(key, point);
                 let name = self.name_of(at, &self.node(at.state));
                 self.graph.fill(id, name, None, ways);
             }
-            Key::Value(_, point) => {
+            Key::Value(state, point) => {
                 let ways = self.point(key, point);
-                self.graph.fill(id, "text", None, ways);
+                let comment = (point == 0).then(|| up_to("Raw text", &self.node(state)));
+                self.graph.fill(id, "text", comment, ways);
             }
         }
     }
@@ -307,6 +320,10 @@ impl<'a> Turn<'a> {
         let otherwise = node.otherwise.and_then(|step| Some((step, self.go(at, &step)?)));
         let start = at.state == self.plan.start && self.rules.response.is_none();
         let mut steps = self.steps(at);
+        if at.state == self.plan.start && self.rules.response.is_some() {
+            // What a model repeats of the prompt would be text, and no answer.
+            steps.retain(|(marker, step)| !step.acts.is_empty() || marker.confirm == Confirm::End);
+        }
         if let Some((step, _)) = otherwise
             && start
             && is_text(self, &step)
@@ -372,7 +389,7 @@ impl<'a> Turn<'a> {
     fn after(&mut self, at: At, node: &Node<'a>) -> Vec<Way> {
         let mut steps = self.steps(at);
         steps.retain(|(marker, step)| {
-            let frame = at.answered && step.acts.is_empty() && matches!(self.node(step.next).reads, Reads::Text(_));
+            let frame = at.answered && step.acts.contains(&Act::CloseContent);
             marker.confirm == Confirm::End || step.acts.contains(&Act::OpenCall) || frame
         });
         let lead = Some(self.space());
@@ -384,7 +401,7 @@ impl<'a> Turn<'a> {
     /// The answer that a schema asks for, and what may stand before it.
     fn response(&mut self, at: At) -> Vec<Way> {
         let mut steps = self.steps(at);
-        steps.retain(|(marker, _)| marker.confirm != Confirm::End);
+        steps.retain(|(marker, step)| marker.confirm != Confirm::End && !step.acts.contains(&Act::CloseContent));
         let lead = Some(self.space());
         let mut ways = self.marker_ways(at, &steps, lead);
         if let Some(schema) = self.rules.response
@@ -394,10 +411,20 @@ impl<'a> Turn<'a> {
             let value = Piece::Expr(value);
             let space = self.space();
             let to = self.to(At { answered: true, ..at });
-            let fence = |text_before: &str| Piece::Expr(text(text_before));
+            let fence = |ticks: &str| Piece::Expr(text(ticks));
             let label = Piece::Expr(option(text("json")));
             ways.push(vec![space.clone(), value.clone(), to.clone()]);
-            ways.push(vec![space.clone(), fence("```"), label, space.clone(), value, space, fence("```"), to]);
+            ways.push(vec![
+                space.clone(),
+                fence("```"),
+                label,
+                fence("\n"),
+                space.clone(),
+                value,
+                space,
+                fence("```"),
+                to,
+            ]);
         }
         ways
     }
@@ -590,6 +617,15 @@ impl<'a> Turn<'a> {
         }
         ways
     }
+}
+
+/// What a rule of text is, for people.
+fn up_to(what: &str, node: &Node<'_>) -> String {
+    let mut cores: Vec<&str> = node.markers.list.iter().map(|marker| marker.core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).collect();
+    format!("{what}, up to {}.", cores.join(" or "))
 }
 
 /// Whether white space may stand between a name and a marker: where the template writes some, and before a tag.

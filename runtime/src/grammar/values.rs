@@ -113,9 +113,16 @@ impl Values {
         const LOST: [&str; 4] = ["pattern", "format", "minLength", "maxLength"];
         for keyword in LOST.into_iter().filter(|keyword| schema.get(keyword).is_some()) {
             let path = format!("/properties/{}", property.replace('~', "~0").replace('/', "~1"));
-            let why = "the value is written as raw text".to_owned();
-            let what = Widened { path, keyword: keyword.to_owned(), why };
-            self.widened.push(Wider { tool: tool.to_owned(), what });
+            self.note(tool, &path, keyword, "the value is written as raw text");
+        }
+    }
+
+    /// Notes that something is accepted more widely, once.
+    pub(super) fn note(&mut self, tool: &str, path: &str, keyword: &str, why: &str) {
+        let what = Widened { path: path.to_owned(), keyword: keyword.to_owned(), why: why.to_owned() };
+        let wider = Wider { tool: tool.to_owned(), what };
+        if !self.widened.contains(&wider) {
+            self.widened.push(wider);
         }
     }
 

@@ -185,6 +185,10 @@ impl<'s> Schemas<'s, '_> {
                 return impossible(schema, "no number is in its range");
             }
         }
+        let purpose = format!("number {lower:?} {upper:?}");
+        if let Some(rule) = self.builder.kept(&purpose) {
+            return Ok(rule.into());
+        }
         let zero = |bound: &Bound| bound.value.is_zero();
         let mut alternatives = Vec::new();
         let mut signs = Vec::new();
@@ -205,7 +209,9 @@ impl<'s> Schemas<'s, '_> {
         for (sign, least, most) in signs {
             alternatives.extend(scientific(least, most).into_iter().map(|expr| sequence([text(sign), expr])));
         }
-        Ok(self.rule(hint, choice(alternatives)))
+        let rule = self.builder.rule(hint, choice(alternatives));
+        self.builder.keep(&purpose, rule);
+        Ok(rule.into())
     }
 }
 

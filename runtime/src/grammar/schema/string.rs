@@ -19,6 +19,31 @@ impl<'s> Schemas<'s, '_> {
         if facts.length.is_empty() {
             return impossible(schema, "the longest string is shorter than the shortest");
         }
+        if facts.patterns.is_empty()
+            && facts.length.is_any()
+            && excluded.is_empty()
+            && let [(schema, name)] = facts.formats[..]
+        {
+            // A format alone is the same wherever it stands.
+            let purpose = format!("format {name}");
+            if let Some(rule) = self.builder.kept(&purpose) {
+                if let Format::Pattern(_, Some(why)) = format::of(name) {
+                    self.report(Some(schema), "format", why);
+                }
+                return Ok(rule.into());
+            }
+            if let Format::Pattern(..) = format::of(name) {
+                let expr = self.written(name, facts, excluded)?;
+                let rule = self.builder.rule(name, expr);
+                self.builder.keep(&purpose, rule);
+                return Ok(rule.into());
+            }
+        }
+        self.written(hint, facts, excluded)
+    }
+
+    fn written(&mut self, hint: &str, facts: &Facts<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
+        let schema = facts.length_at.or(facts.schemas.first().copied());
         // What says most is written; the others are left out, and reported.
         let mut written: Option<(&'s Value, &'static str, Regex)> = None;
         for &(schema, pattern) in &facts.patterns {

@@ -36,10 +36,17 @@ impl<'s> Schemas<'s, '_> {
         self.depth -= 1;
         if let Some(Known::Open(Some(rule))) = self.known.get(&parts) {
             let rule = *rule;
-            outcome = outcome.map(|expr| {
+            if let Ok(expr) = outcome {
                 self.builder.define(rule, expr);
-                rule.into()
-            });
+                outcome = if self.builder.matches_some(rule) {
+                    Ok(rule.into())
+                } else {
+                    let schema = parts
+                        .iter()
+                        .find_map(|part| if let Part::Schema(schema) = part { Some(*schema) } else { None });
+                    impossible(schema, "whatever fits would have to hold itself, without end")
+                };
+            }
         }
         self.known.insert(parts, Known::Done(outcome.clone()));
         outcome

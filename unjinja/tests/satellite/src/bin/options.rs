@@ -31,4 +31,9 @@ fn main() {
     let options = chat::Options::new().tools(&all::tools());
     let message: chat::Message = all::parse(r#"<call>{"name": "now", "arguments": {}}</call>"#, &options);
     assert_eq!((message.tool_calls[0].name.as_str(), message.diagnostics.len()), ("now", 0));
+    // The grammar of the tools, as constants.
+    assert!(all::TOOL_GRAMMAR.starts_with("root ::= ") && all::TOOL_GRAMMAR.contains(r#"\"now\""#));
+    assert_eq!(all::TOOL_TRIGGERS, [chat::grammar::Trigger::of_word("<call>")]);
+    let grammar = all::grammar(&all::tools(), &chat::GrammarOptions::new());
+    assert_eq!(grammar.map(|grammar| grammar.text).as_deref(), Ok(all::TOOL_GRAMMAR));
 }

@@ -1,0 +1,108 @@
+//! Writes a regular expression as what a JSON string has inside.
+
+use super::super::super::builder::MAX_COUNT;
+use super::super::super::syntax::Syntax;
+use super::super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
+use super::super::json;
+use super::{Node, Why};
+
+impl Node {
+    pub(super) fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
+        let mut each =
+            |nodes: &[Self]| nodes.iter().map(|node| node.write(builder, hint)).collect::<Result<Vec<_>, _>>();
+        Ok(match self {
+            Self::Class(class) => encoded(builder, class),
+            Self::Start | Self::End => Expr::EMPTY,
+            Self::Sequence(nodes) => sequence(each(nodes)?),
+            Self::Choice(nodes) => choice(each(nodes)?),
+            Self::Repeat(body, ..) if body.length().1 == Some(0) => Expr::EMPTY,
+            Self::Repeat(body, _, max) if body.length().0 == 0 => {
+                // The engine takes the repetition of what may be empty for left recursion.
+                let body = body.without_empty().ok_or("a part that may be empty is repeated")?;
+                Self::Repeat(Box::new(body), 0, *max).write(builder, hint)?
+            }
+            Self::Repeat(body, min, max) => {
+                let max = max.filter(|max| max.saturating_sub(*min) <= MAX_COUNT);
+                let body = match body.write(builder, hint)? {
+                    atom @ (Expr::Class(_) | Expr::Rule(_) | Expr::Text(_)) => atom,
+                    body => builder.rule(&format!("{hint}-part"), body).into(),
+                };
+                repeat(body, *min, max)
+            }
+        })
+    }
+
+    /// The same without the empty text, as far as that is simple to say.
+    fn without_empty(&self) -> Option<Self> {
+        /// How many parts that may all be empty are told apart.
+        const TOLD_APART: usize = 4;
+        match self {
+            Self::Start | Self::End => None,
+            node if node.length().0 > 0 => Some(node.clone()),
+            Self::Repeat(body, _, max) => {
+                let body = body.without_empty()?;
+                Some(Self::Repeat(Box::new(body), 1, *max))
+            }
+            Self::Choice(nodes) => {
+                let nodes: Vec<Self> = nodes.iter().filter_map(Self::without_empty).collect();
+                (!nodes.is_empty()).then_some(Self::Choice(nodes))
+            }
+            Self::Sequence(nodes) => {
+                // The first part that is not empty, and whatever the later ones are.
+                let nodes: Vec<&Self> = nodes.iter().filter(|node| node.length().1 != Some(0)).collect();
+                (nodes.len() <= TOLD_APART).then_some(())?;
+                let first = |at: usize| {
+                    let rest = nodes[at + 1..].iter().map(|&node| node.clone());
+                    Some(Self::Sequence([nodes[at].without_empty()?].into_iter().chain(rest).collect()))
+                };
+                let alternatives: Vec<Self> = (0..nodes.len()).filter_map(first).collect();
+                (!alternatives.is_empty()).then_some(Self::Choice(alternatives))
+            }
+            Self::Class(_) => Some(self.clone()),
+        }
+    }
+}
+
+/// One code point of a class, as a JSON string has it.
+fn encoded(builder: &mut Builder, class: &Class) -> Expr {
+    const SHORT: [(char, char); 8] =
+        [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+    let has = |first: char, last: char| class.positive().iter().any(|&(from, to)| from <= first && last <= to);
+    if has('\0', char::MAX) {
+        return json::character(builder).into();
+    }
+    let mut alternatives = Vec::new();
+    let plain = class.intersect(&json::unescaped(builder));
+    if !plain.is_empty() {
+        // As short as it can be.
+        let others = Class::ranges(Class::ranges(plain.positive()).negate().positive()).negate();
+        let shorter = if others.as_ranges().len() < plain.as_ranges().len() { others } else { plain };
+        alternatives.push(shorter.into());
+    }
+    if let Syntax::Raw { .. } = builder.syntax() {
+        return choice(alternatives);
+    }
+    let mut escapes: Vec<Expr> = Vec::new();
+    let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).collect();
+    if !short.is_empty() {
+        escapes.push(Class::of(short).into());
+    }
+    if has('\0', '\u{1f}') {
+        escapes.push(sequence([text("u00"), Class::of(['0', '1']).into(), json::hex()]));
+    } else {
+        for code in (0..0x20_u8).filter(|&code| class.contains(char::from(code))) {
+            let last = char::from_digit(u32::from(code & 15), 16).unwrap_or('0');
+            let last = Class::of([last, last.to_ascii_uppercase()]);
+            escapes.push(sequence([text(format!("u00{}", code >> 4)), last.into()]));
+        }
+    }
+    // A dot lacks two line ends among these; that an escape can spell them is no matter.
+    if has('\u{80}', '\u{2027}') && has('\u{202a}', char::MAX) {
+        escapes.push(json::foreign_escape(builder).into());
+    }
+    if !escapes.is_empty() {
+        alternatives.push(sequence([text("\\"), choice(escapes)]));
+    }
+    let expr = choice(alternatives);
+    if let Expr::Class(_) = expr { expr } else { builder.rule("class", expr).into() }
+}
