@@ -20,8 +20,9 @@ pub(crate) struct Class {
 }
 
 impl Class {
+    /// Never a NUL: the engine refuses one whatever the grammar says.
     pub fn contains(&self, code: u32) -> bool {
-        self.meets(code, code)
+        code != 0 && self.meets(code, code)
     }
 
     /// Whether some code point is in it; if it is written as what is not, that is known of the plainest case only.

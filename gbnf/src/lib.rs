@@ -23,8 +23,12 @@
 //! ```
 //!
 //! # Where it is stricter than the engine
-//! A rule that is defined twice, a class without a code point (`[]`), and an escape of a `-` are errors here: engines
-//! differ about them. Token terminals are refused: whether they load depends on a vocabulary.
+//! A rule that is defined twice, a class without a code point (`[]`), an escape of a `-`, and a repetition that makes
+//! exactly 2000 rules are errors here: engines differ about them. So is every rule that can come back to itself without
+//! a code point in between, and with it an open repetition of what may be empty: of those the engine refuses some, loads
+//! some, and hangs on some. Token terminals are refused: whether they load depends on a vocabulary.
+//!
+//! The package `engine/` holds this one and llama.cpp itself together, row by row and at random.
 
 mod error;
 mod grammar;

@@ -80,7 +80,7 @@ impl Class {
         for _ in 0..1000 {
             let (first, last) = *self.ranges.get(below(seed, self.ranges.len()))?;
             let code = first + below(seed, (last.saturating_sub(first) as usize).saturating_add(1)) as u32;
-            if let Some(character) = char::from_u32(code) {
+            if let Some(character) = char::from_u32(code).filter(|&character| character != '\0') {
                 return Some(character);
             }
         }

@@ -175,9 +175,7 @@ end ::= layout "<|END_OF_TURN_TOKEN|>" more-4 | layout "Action:" more | layout
 pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
-pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_pattern("^[\\s\\S]*?(Action:\\s*(?:```json))[\\s\\S]*"),
-];
+pub const TRIGGERS: &[Trigger] = &[Trigger::of_pattern("(Action:\\s*(?:```json))")];
 
 /// Markers that a detokenizer must keep.
 pub const PRESERVED_TOKENS: &[&str] = &[];

@@ -236,12 +236,12 @@ other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 # Raw text, up to `</｜DSML｜parameter>`.
 text ::= "<" text-2 | [^<] text
 text-2 ::= "<" text-2 | "/" text-3 | [^/<] text
-text-3 ::= "<" text-2 | "｜" text-4 | [^<｜] text
+text-3 ::= "<" text-2 | "｜" text-4 | [\x00-;=-｛｝-\U0010FFFF] text
 text-4 ::= "<" text-2 | "D" text-5 | [^<D] text
 text-5 ::= "<" text-2 | "S" text-6 | [^<S] text
 text-6 ::= "<" text-2 | "M" text-7 | [^<M] text
 text-7 ::= "<" text-2 | "L" text-8 | [^<L] text
-text-8 ::= "<" text-2 | "｜" text-9 | [^<｜] text
+text-8 ::= "<" text-2 | "｜" text-9 | [\x00-;=-｛｝-\U0010FFFF] text
 text-9 ::= "<" text-2 | "p" text-10 | [^<p] text
 text-10 ::= "<" text-2 | "a" text-11 | [^<a] text
 text-11 ::= "<" text-2 | "r" text-12 | [^<r] text
@@ -253,13 +253,13 @@ text-16 ::= "<" text-2 | "e" text-17 | [^<e] text
 text-17 ::= "<" text-2 | "r" text-18 | [^<r] text
 text-18 ::= ">" | "<" text-2 | ">" text-19 | [^<>] text
 text-19 ::= [\t\n\r ] text-19 | "<" text-20 | [^\t\n\r <] text
-text-20 ::= "<" text-2 | "/" text-21 | "t" text-22 | "｜" text-23 | [^/<t｜] text
-text-21 ::= "<" text-2 | "｜" text-24 | [^<｜] text
+text-20 ::= "<" text-2 | "/" text-21 | "t" text-22 | "｜" text-23 | [\x00-.0-;=-su-｛｝-\U0010FFFF] text
+text-21 ::= "<" text-2 | "｜" text-24 | [\x00-;=-｛｝-\U0010FFFF] text
 text-24 ::= "<" text-2 | "D" text-28 | [^<D] text
 text-28 ::= "<" text-2 | "S" text-32 | [^<S] text
 text-32 ::= "<" text-2 | "M" text-36 | [^<M] text
 text-36 ::= "<" text-2 | "L" text-40 | [^<L] text
-text-40 ::= "<" text-2 | "｜" text-43 | [^<｜] text
+text-40 ::= "<" text-2 | "｜" text-43 | [\x00-;=-｛｝-\U0010FFFF] text
 text-43 ::= "<" text-2 | "p" text-10 | "f" text-48 | "i" text-49 | [^<fip] text
 text-48 ::= "<" text-2 | "u" text-54 | [^<u] text
 text-54 ::= "<" text-2 | "n" text-60 | [^<n] text
@@ -290,7 +290,7 @@ text-23 ::= "<" text-2 | "D" text-26 | "e" text-27 | [^<De] text
 text-26 ::= "<" text-2 | "S" text-30 | [^<S] text
 text-30 ::= "<" text-2 | "M" text-34 | [^<M] text
 text-34 ::= "<" text-2 | "L" text-38 | [^<L] text
-text-38 ::= "<" text-2 | "｜" text-41 | [^<｜] text
+text-38 ::= "<" text-2 | "｜" text-41 | [\x00-;=-｛｝-\U0010FFFF] text
 text-41 ::= "<" text-2 | "f" text-44 | "i" text-45 | "p" text-46 | [^<fip] text
 text-44 ::= "<" text-2 | "u" text-50 | [^<u] text
 text-50 ::= "<" text-2 | "n" text-56 | [^<n] text
@@ -335,10 +335,10 @@ text-113 ::= "<" text-2 | "=" text-115 | [^<=] text
 text-115 ::= "<" text-2 | [^"<] text
 text-27 ::= "<" text-2 | "n" text-31 | [^<n] text
 text-31 ::= "<" text-2 | "d" text-35 | [^<d] text
-text-35 ::= "<" text-2 | "▁" text-39 | [^<▁] text
+text-35 ::= "<" text-2 | "▁" text-39 | [\x00-;=-▀▂-\U0010FFFF] text
 text-39 ::= "<" text-2 | "o" text-42 | [^<o] text
 text-42 ::= "<" text-2 | "f" text-47 | [^<f] text
-text-47 ::= "<" text-2 | "▁" text-53 | [^<▁] text
+text-47 ::= "<" text-2 | "▁" text-53 | [\x00-;=-▀▂-\U0010FFFF] text
 text-53 ::= "<" text-2 | "s" text-59 | [^<s] text
 text-59 ::= "<" text-2 | "e" text-65 | [^<e] text
 text-65 ::= "<" text-2 | "n" text-71 | [^<n] text
@@ -347,7 +347,7 @@ text-77 ::= "<" text-2 | "e" text-83 | [^<e] text
 text-83 ::= "<" text-2 | "n" text-88 | [^<n] text
 text-88 ::= "<" text-2 | "c" text-93 | [^<c] text
 text-93 ::= "<" text-2 | "e" text-98 | [^<e] text
-text-98 ::= "<" text-2 | "｜" text-103 | [^<｜] text
+text-98 ::= "<" text-2 | "｜" text-103 | [\x00-;=-｛｝-\U0010FFFF] text
 text-103 ::= "<" text-2 | [^<>] text
 value-2 ::= number | boolean | "null" | array | object
 number ::= "-"? (whole fraction exponent? | huge)
@@ -379,8 +379,8 @@ pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<｜DSML｜invoke name=\""),
     Trigger::of_word("<｜DSML｜function_calls>"),
+    Trigger::of_word("<｜DSML｜invoke name=\""),
 ];
 
 /// Markers that a detokenizer must keep.

@@ -175,9 +175,7 @@ pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_pattern(
-        "^[\\s\\S]*?(<\\|message_sep\\|>\\s*(?:function call<\\|role_sep\\|>))[\\s\\S]*",
-    ),
+    Trigger::of_pattern("(<\\|message_sep\\|>\\s*(?:function call<\\|role_sep\\|>))"),
 ];
 
 /// Markers that a detokenizer must keep.

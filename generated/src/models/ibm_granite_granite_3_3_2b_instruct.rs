@@ -175,7 +175,7 @@ pub const LAZY: bool = true;
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_pattern(
-        "^(?:<think>[\\s\\S]*?</think>|(?!<think>)[\\s\\S])*?(<\\|tool_call\\|>)[\\s\\S]*",
+        "^(?:<think>[\\s\\S]*?</think>|(?!<think>)[\\s\\S])*?(<\\|tool_call\\|>)",
     ),
 ];
 

@@ -188,10 +188,8 @@ pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_pattern(
-        "^[\\s\\S]*?(\\[\\s*\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")[\\s\\S]*",
-    ),
-    Trigger::of_pattern("^[\\s\\S]*?(\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")[\\s\\S]*"),
+    Trigger::of_pattern("(\\[\\s*\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")"),
+    Trigger::of_pattern("(\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")"),
 ];
 
 /// Markers that a detokenizer must keep.

@@ -290,8 +290,8 @@ pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<invoke name=\""),
     Trigger::of_word("<minimax:tool_call>"),
+    Trigger::of_word("<invoke name=\""),
 ];
 
 /// Markers that a detokenizer must keep.

@@ -118,7 +118,7 @@ pub const LAZY: bool = true;
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_pattern(
-        "^(?:\\[THINK\\][\\s\\S]*?\\[/THINK\\]|(?!\\[THINK\\])[\\s\\S])*?(\\[TOOL_CALLS\\])[\\s\\S]*",
+        "^(?:\\[THINK\\][\\s\\S]*?\\[/THINK\\]|(?!\\[THINK\\])[\\s\\S])*?(\\[TOOL_CALLS\\])",
     ),
 ];
 

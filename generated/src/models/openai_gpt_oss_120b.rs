@@ -250,12 +250,12 @@ pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("to=functions."),
-    Trigger::of_word("<|start|>assistant to=functions."),
-    Trigger::of_word("<|channel|>commentary to=functions."),
     Trigger::of_word("<|start|>assistant<|channel|>commentary to=functions."),
-    Trigger::of_word("<|channel|>analysis to=functions."),
     Trigger::of_word("<|start|>assistant<|channel|>analysis to=functions."),
+    Trigger::of_word("<|channel|>commentary to=functions."),
+    Trigger::of_word("<|channel|>analysis to=functions."),
+    Trigger::of_word("<|start|>assistant to=functions."),
+    Trigger::of_word("to=functions."),
 ];
 
 /// Markers that a detokenizer must keep.

@@ -268,8 +268,8 @@ pub const LAZY: bool = true;
 
 /// What the grammar begins with, where it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<function="),
     Trigger::of_word("<tool_call>"),
+    Trigger::of_word("<function="),
 ];
 
 /// Markers that a detokenizer must keep.

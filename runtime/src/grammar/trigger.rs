@@ -5,6 +5,7 @@
 //! begins.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use super::plan::{Act, Plan, Reads};
 use super::turn::Offered;
@@ -82,15 +83,26 @@ pub(super) fn triggers(plan: &Plan<'_>, offered: &Offered) -> Vec<Trigger> {
         let trigger = match (behind, &skip) {
             (None, None) => Trigger::Word(marker.core.to_owned().into()),
             (behind, skip) => {
-                let lead = skip.as_deref().unwrap_or("[\\s\\S]*?");
                 let behind = behind.unwrap_or_else(|| escaped(marker.core));
-                Trigger::Pattern(format!("^{lead}({behind})[\\s\\S]*").into())
+                // The engine searches. It recurs for every character that a pattern repeats over: where nothing has to
+                // be skipped, nothing must be, for the stack ends at some ten thousand.
+                let pattern = match skip {
+                    Some(skip) => format!("^{skip}({behind})"),
+                    None => format!("({behind})"),
+                };
+                Trigger::Pattern(pattern.into())
             }
         };
         if !triggers.contains(&trigger) {
             triggers.push(trigger);
         }
     }
+    // The engine takes the first that it finds. Where one is the end of another, both come to be at once, and the longer
+    // is what was written.
+    triggers.sort_by_key(|trigger| match trigger {
+        Trigger::Word(word) => Reverse(word.len()),
+        Trigger::Pattern(_) => Reverse(0),
+    });
     triggers
 }
 

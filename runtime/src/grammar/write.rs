@@ -105,6 +105,11 @@ impl Writer<'_> {
             let all = Class::ranges([('\0', char::MAX)]);
             return self.class(&if class.is_negated() { all } else { all.negate() });
         }
+        // The engine decides about the first bytes of a code point alone, and there a negated class refuses whatever
+        // begins as something that it excludes: `[^é]` has no `ü`.
+        if class.is_negated() && class.as_ranges().iter().any(|(_, last)| !last.is_ascii()) && !class.is_empty() {
+            return self.class(&Class::ranges(class.positive()));
+        }
         self.out.push('[');
         if class.is_negated() {
             self.out.push('^');
@@ -183,6 +188,7 @@ mod tests {
             (Class::of(['^']).negate().into(), "[^^]"),
             (Class::of(['"', '\\', '[', ']', '\n']).negate().into(), r#"[^\n"\[-\]]"#),
             (Class::any().into(), r"[^\x00]"),
+            (Class::of(['<', '｜']).negate().into(), r"[\x00-;=-｛｝-\U0010FFFF]"),
             (Class::of([]).into(), r"[^\x00-\U0010FFFF]"),
             (Class::of([]).negate().into(), r"[\x00-\U0010FFFF]"),
             (Expr::Choice(vec![]), r"[^\x00-\U0010FFFF]"),

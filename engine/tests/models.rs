@@ -1,0 +1,126 @@
+//! The grammars of every model load in the engine, and what is drawn from them is read by it as the recogniser does.
+
+mod support;
+
+use std::fmt::Write;
+
+use serde_json::json;
+use support::random::Random;
+use support::{Both, Failure, Verdict, damage};
+use unjinja_engine::Engine;
+use unjinja_gbnf::Limits;
+use unjinja_generated::all;
+use unjinja_runtime::Tools;
+use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice};
+
+/// Of each grammar: sentences, and damaged sentences.
+const OF_EACH: usize = 6;
+
+/// Tools whose schemas have what schemas in the wild have.
+fn tools() -> Result<Tools, Failure> {
+    let function =
+        |name: &str, parameters| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
+    Ok(Tools::from_openai(&json!([
+        function("now", json!({"type": "object", "properties": {}})),
+        function(
+            "book_trip",
+            json!({
+                "type": "object",
+                "properties": {
+                    "to": {"type": "string", "minLength": 2, "maxLength": 60},
+                    "on": {"type": "string", "format": "date"},
+                    "nights": {"type": "integer", "minimum": 1, "maximum": 365},
+                    "class": {"enum": ["first", "second", 3, null]},
+                    "budget": {"type": ["null", "number"], "exclusiveMinimum": 0},
+                    "stops": {"type": "array", "items": {"$ref": "#/$defs/stop"}, "maxItems": 3},
+                    "code": {"type": "string", "pattern": "^[A-Z]{2}-\\d{3,5}$"},
+                    "flexible": {"type": "boolean"}
+                },
+                "required": ["to", "on"],
+                "additionalProperties": false,
+                "$defs": {"stop": {
+                    "type": "object",
+                    "properties": {"place": {"type": "string"}, "then": {"$ref": "#/$defs/stop"}},
+                    "required": ["place"]
+                }}
+            })
+        ),
+        function(
+            "run",
+            json!({
+                "type": "object",
+                "properties": {"code": {"type": "string"}, "env": {"type": "object", "additionalProperties": {"type": "string"}}},
+                "anyOf": [{"required": ["code"]}]
+            })
+        ),
+        function("book-trip", json!({"type": "object", "properties": {"é｜": {"const": "ü，"}}}))
+    ]))?)
+}
+
+/// What is asked of each model: for any tool, and with tools.
+fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)> {
+    let new = GrammarOptions::new;
+    let answer = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
+    vec![
+        ("any tool", None, new()),
+        ("any tool, required", None, new().tool_choice(ToolChoice::Required)),
+        ("any tool, required, thinking", None, new().tool_choice(ToolChoice::Required).thinking(true)),
+        ("tools", Some(tools), new()),
+        ("tools, one call", Some(tools), new().parallel_tool_calls(false)),
+        ("tools, required", Some(tools), new().tool_choice(ToolChoice::Required)),
+        ("tools, required, no thinking", Some(tools), new().tool_choice(ToolChoice::Required).thinking(false)),
+        ("one tool", Some(tools), new().tool_choice(ToolChoice::Named("book_trip".to_owned()))),
+        ("no tool", Some(tools), new().tool_choice(ToolChoice::None)),
+        ("an answer", Some(tools), new().tool_choice(ToolChoice::None).response_schema(answer)),
+    ]
+}
+
+#[test]
+fn grammars_of_models_are_read_alike() -> Result<(), Failure> {
+    let engine = Engine::new()?;
+    let tools = tools()?;
+    let mut random = Random::new(3);
+    let (mut grammars, mut texts, mut biggest, mut wrong) = (0, 0, 0, String::new());
+    for parser in all() {
+        for (what, offered, options) in requests(&tools) {
+            let name = format!("{}, {what}", parser.facts().name);
+            let grammar: Result<Grammar, GrammarError> = match offered {
+                Some(tools) => parser.grammar(tools, &options),
+                None => parser.grammar_for_any(&options),
+            };
+            let grammar = match grammar {
+                // Formats without calls.
+                Err(GrammarError::NoCalls) => continue,
+                grammar => grammar.map_err(|error| format!("{name}: {error}"))?,
+            };
+            if grammar.text.is_empty() {
+                continue;
+            }
+            let both = match Both::load(&engine, &grammar.text) {
+                Ok(Some(both)) => both,
+                Ok(None) => return Err(format!("{name}: does not load\n{}", grammar.text).into()),
+                Err(why) => return Err(format!("{name}: {why}\n{}", grammar.text).into()),
+            };
+            grammars += 1;
+            biggest = biggest.max(grammar.text.len());
+            let mut seed = grammars;
+            for _ in 0..OF_EACH {
+                let sentence =
+                    both.grammar.sample(&mut seed, Limits { length: 300, depth: 40 }).ok_or("no sentence")?;
+                match both.read(&sentence) {
+                    Ok(Verdict::Complete) => {}
+                    Ok(verdict) => writeln!(wrong, "{name}: {verdict:?} of a sentence {sentence:?}")?,
+                    Err(why) => writeln!(wrong, "{name}: {why}")?,
+                }
+                if let Err(why) = both.read(&damage::damaged(&sentence, &mut random)) {
+                    writeln!(wrong, "{name}: {why}")?;
+                }
+                texts += 2;
+            }
+        }
+    }
+    println!("{grammars} grammars load, the biggest of {biggest} bytes; {texts} texts are read alike");
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(grammars > 350, "{grammars} grammars");
+    Ok(())
+}

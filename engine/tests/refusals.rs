@@ -1,0 +1,164 @@
+//! What a grammar must refuse is refused, by the engine and by the recogniser, for every model.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use support::{Both, Failure, Verdict};
+use unjinja_engine::Engine;
+use unjinja_gbnf::{Grammar as Rules, Limits};
+use unjinja_generated::all;
+use unjinja_runtime::grammar::{Grammar, GrammarOptions, ToolChoice};
+use unjinja_runtime::{ChatParser, Options, Tools};
+
+/// How many texts each row is tried with, for each model.
+const TEXTS: usize = 8;
+/// Code points of a turn with one call, and with room for several.
+const SHORT: usize = 120;
+const LONG: usize = 800;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    name: String,
+    parameters: String,
+    refused: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    why: String,
+    name: Option<String>,
+    changes: Option<Value>,
+}
+
+/// A tool, as a request has it.
+fn tools(name: &str, parameters: &Value) -> Result<Tools, Failure> {
+    Ok(Tools::from_openai(&json!([{"type": "function", "function": {"name": name, "parameters": parameters}}]))?)
+}
+
+impl Table {
+    fn read() -> Result<(Self, Value), Failure> {
+        let table: Self = toml::from_str(include_str!("refusals.toml"))?;
+        let parameters = serde_json::from_str(&table.parameters)?;
+        Ok((table, parameters))
+    }
+
+    /// The tool of a row. Properties that a row has take the place of those of the same name, the others stay where
+    /// they are required.
+    fn changed(&self, parameters: &Value, row: &Row) -> Result<Tools, Failure> {
+        let mut parameters = parameters.clone();
+        if let Some(changes) = &row.changes {
+            if !changes["required"].is_null() {
+                parameters["required"] = changes["required"].clone();
+            }
+            let properties = parameters["properties"].as_object_mut().ok_or("no properties")?;
+            for (name, schema) in changes["properties"].as_object().ok_or("no properties in the row")? {
+                properties.insert(name.clone(), schema.clone());
+            }
+            let required: Vec<&str> = parameters["required"]
+                .as_array()
+                .map(|all| all.iter().filter_map(Value::as_str).collect())
+                .unwrap_or_default();
+            let required: Vec<String> = required.into_iter().map(str::to_owned).collect();
+            let properties = parameters["properties"].as_object_mut().ok_or("no properties")?;
+            properties.retain(|name, _| required.contains(name) || name == "unit");
+        }
+        tools(row.name.as_deref().unwrap_or(&self.name), &parameters)
+    }
+}
+
+fn required() -> GrammarOptions {
+    GrammarOptions::new().tool_choice(ToolChoice::Required).parallel_tool_calls(false)
+}
+
+/// Random turns under a grammar, hardly longer than `length`.
+fn turns(grammar: &Grammar, length: usize) -> Result<impl Iterator<Item = String>, Failure> {
+    let rules = Rules::parse(&grammar.text)?;
+    let mut seed = 11;
+    Ok(std::iter::repeat_with(move || rules.sample(&mut seed, Limits { length, depth: 40 })).map_while(|turn| turn))
+}
+
+/// The models that can call a tool.
+fn models() -> Result<Vec<&'static dyn ChatParser>, Failure> {
+    let any = tools("f", &json!({"type": "object"}))?;
+    Ok(all().iter().copied().filter(|parser| parser.grammar(&any, &required()).is_ok()).collect())
+}
+
+#[test]
+fn what_the_schema_does_not_allow_is_refused() -> Result<(), Failure> {
+    let engine = Engine::new()?;
+    let (table, parameters) = Table::read()?;
+    let asked = tools(&table.name, &parameters)?;
+    let (mut accepted, mut refused, mut wrong) = (0, BTreeMap::<&str, usize>::new(), String::new());
+    for parser in models()? {
+        let name = parser.facts().name;
+        let grammar = parser.grammar(&asked, &required())?;
+        let both = Both::load(&engine, &grammar.text).map_err(|why| format!("{name}: {why}"))?;
+        let both = both.ok_or_else(|| format!("{name}: does not load"))?;
+        for turn in turns(&grammar, SHORT)?.take(TEXTS) {
+            match both.read(&turn)? {
+                Verdict::Complete => accepted += 1,
+                verdict => writeln!(wrong, "{name}: its own: {verdict:?} of {turn:?}")?,
+            }
+        }
+        for row in &table.refused {
+            let changed = parser.grammar(&table.changed(&parameters, row)?, &required())?;
+            for turn in turns(&changed, SHORT)?.take(TEXTS) {
+                match both.read(&turn)? {
+                    Verdict::Complete => writeln!(wrong, "{name}: {}: accepted {turn:?}", row.why)?,
+                    _ => *refused.entry(&row.why).or_default() += 1,
+                }
+            }
+        }
+    }
+    println!("{accepted} right calls are accepted, {} wrong ones refused", refused.values().sum::<usize>());
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(accepted > 200 && refused.len() == table.refused.len(), "{accepted} accepted, {refused:?}");
+    Ok(())
+}
+
+#[test]
+fn what_follows_the_turn_is_refused() -> Result<(), Failure> {
+    let engine = Engine::new()?;
+    let (table, parameters) = Table::read()?;
+    let asked = tools(&table.name, &parameters)?;
+    let options = Options::new().tools(&asked);
+    let (mut second, mut after, mut wrong) = (0, 0, String::new());
+    for parser in models()? {
+        let name = parser.facts().name;
+        let one = parser.grammar(&asked, &required())?;
+        let both = Both::load(&engine, &one.text).map_err(|why| format!("{name}: {why}"))?;
+        let both = both.ok_or_else(|| format!("{name}: does not load"))?;
+        // Turns of several calls, where the format has them. Most are lazy: the text is all calls.
+        let auto = GrammarOptions::new().parallel_tool_calls(false);
+        let single = parser.grammar(&asked, &auto)?;
+        let single = Both::load(&engine, &single.text).map_err(|why| format!("{name}: {why}"))?;
+        let single = single.ok_or_else(|| format!("{name}: does not load"))?;
+        let several = parser.grammar(&asked, &auto.parallel_tool_calls(true))?;
+        let calls = |turn: &String| parser.parse(turn.as_str().into(), &options).tool_calls.len() > 1;
+        for turn in turns(&several, LONG)?.take(20 * TEXTS).filter(calls).take(TEXTS) {
+            match single.read(&turn)? {
+                Verdict::Complete => writeln!(wrong, "{name}: a second call: accepted {turn:?}")?,
+                _ => second += 1,
+            }
+        }
+        for turn in turns(&one, SHORT)?.take(TEXTS) {
+            for stop in &one.stops {
+                let text = format!("{}{stop}\nAnd more.", turn.strip_suffix(stop.as_str()).unwrap_or(&turn));
+                match both.read(&text)? {
+                    Verdict::Refused(_) => after += 1,
+                    verdict => writeln!(wrong, "{name}: after the turn's end: {verdict:?} of {text:?}")?,
+                }
+            }
+        }
+    }
+    println!("{second} turns with a second call and {after} that go on are refused");
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(second > 100 && after > 100, "{second} with a second call, {after} that go on");
+    Ok(())
+}
