@@ -30,7 +30,7 @@ fn problems(workload: &Workload) -> Result<Vec<String>, Failure> {
         let mut message = Message::default();
         let mut stream = parser.stream(&options);
         for piece in workload.output.as_bytes().chunks(size) {
-            stream.push(Chunk::Bytes(piece), &mut |event| message.apply(&event));
+            stream.push_bytes(piece, &mut |event| message.apply(&event));
         }
         stream.finish(&mut |event| message.apply(&event));
         check(&format!("in pieces of {size}"), &message);
