@@ -5,8 +5,10 @@
 //!
 //! ```text
 //! cargo bench --bench streaming -- prose
-//! cargo bench --bench streaming -- "stream::<4>.*qwen3/.*65536"
+//! cargo bench --bench streaming -- "borrowed.*qwen3/.*/65536"
 //! ```
+
+#![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
 
 #[path = "subjects/mod.rs"]
 mod subjects;

@@ -29,17 +29,17 @@ fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Ve
         Expr::Literal(literal) => vec![literal],
         Expr::Act(_) => next.to_vec(),
         Expr::Hole(hole) => {
-            let (noted, ends): (&mut Vec<String>, &dyn Fn(&Literal) -> bool) = match hole {
-                Hole::Text { channel: Channel::Content, until } => {
-                    (&mut markers.content, &|literal| until.contains(&literal.role))
-                }
-                Hole::Text { channel: Channel::Reasoning, until } => {
-                    (&mut markers.reasoning, &|literal| until.contains(&literal.role))
-                }
-                Hole::Value => (&mut markers.value, &|_| true),
+            let noted = match hole {
+                Hole::Text { channel: Channel::Content, .. } => &mut markers.content,
+                Hole::Text { channel: Channel::Reasoning, .. } => &mut markers.reasoning,
+                Hole::Value => &mut markers.value,
                 _ => return Vec::new(),
             };
-            for literal in next.iter().filter(|literal| ends(literal)) {
+            let ends = |literal: &&&Literal| match hole {
+                Hole::Text { until, .. } => until.contains(&literal.role),
+                _ => true,
+            };
+            for literal in next.iter().filter(ends) {
                 if !noted.contains(&literal.core) {
                     noted.push(literal.core.clone());
                 }
