@@ -1,6 +1,7 @@
 //! How many instructions a fixed set of workloads takes, counted by callgrind: figures that no noise moves. The command
 //! `benches/count_instructions` runs this, compares with `instructions.tsv` and fails where one of them grew.
 
+#![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
 #![allow(missing_docs, reason = "the macros of gungraun write public items")]
 #![allow(clippy::expect_used, reason = "a benchmark that cannot be made ready ends")]
 

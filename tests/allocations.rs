@@ -137,9 +137,9 @@ fn pushes(parser: &dyn ChatParser, workload: &Workload, options: &Options, size:
     found
 }
 
-/// How often a buffer for what is held back may still grow after the first quarter: it holds back rarely, and each
-/// buffer finds its size once.
-const GROWTH: u64 = 3;
+/// How often buffers for what is held back or translated may still grow after the first quarter: there are a few, they
+/// are wanted rarely, and each finds its size by doubling. What grows with the text would do so at hundreds of pushes.
+const GROWTH: u64 = 8;
 
 fn steady_is_free(shapes: &[Shape]) -> Result<(), Failure> {
     each(shapes, |format, parser, workload, options| {

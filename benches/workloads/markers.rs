@@ -29,13 +29,16 @@ fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Ve
         Expr::Literal(literal) => vec![literal],
         Expr::Act(_) => next.to_vec(),
         Expr::Hole(hole) => {
-            let (noted, roles) = match hole {
-                Hole::Text { channel: Channel::Content, until } => (&mut markers.content, Some(until)),
-                Hole::Text { channel: Channel::Reasoning, until } => (&mut markers.reasoning, Some(until)),
-                Hole::Value => (&mut markers.value, None),
+            let noted = match hole {
+                Hole::Text { channel: Channel::Content, .. } => &mut markers.content,
+                Hole::Text { channel: Channel::Reasoning, .. } => &mut markers.reasoning,
+                Hole::Value => &mut markers.value,
                 _ => return Vec::new(),
             };
-            let ends = |literal: &&&Literal| roles.is_none_or(|until| until.contains(&literal.role));
+            let ends = |literal: &&&Literal| match hole {
+                Hole::Text { until, .. } => until.contains(&literal.role),
+                _ => true,
+            };
             for literal in next.iter().filter(ends) {
                 if !noted.contains(&literal.core) {
                     noted.push(literal.core.clone());
