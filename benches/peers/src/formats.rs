@@ -312,7 +312,7 @@ pub const FORMATS: &[Format] = &[
         reasoning: None,
         content: ["", ""],
         preamble: Some(["", ""]),
-        section: ["[TOOL_CALLS][", "]"],
+        section: ["[TOOL_CALLS] [", "]"],
         separator: Some(", "),
         call: Call::Json { open: "{\"name\": \"", between: "\", \"arguments\": ", close: ", \"id\": \"{id}\"}" },
         first: '[',

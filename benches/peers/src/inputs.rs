@@ -55,9 +55,6 @@ impl Shape {
 /// One input and the message that it stands for.
 pub struct Input {
     pub format: &'static Format,
-    pub shape: Shape,
-    /// About how many bytes the output has.
-    pub size: usize,
     pub output: String,
     pub meant: Heard,
     /// The tools offered, in OpenAI's form.
@@ -65,7 +62,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// `None` where the format has no such turn.
+    /// An output of about `size` bytes; `None` where the format has no such turn.
     pub fn new(format: &'static Format, shape: Shape, size: usize) -> Option<Self> {
         let missing = match shape {
             Shape::Reasoning => format.reasoning.is_none(),
@@ -97,7 +94,7 @@ impl Input {
             meant.reasoning.clear();
         }
         let output = write(format, &meant);
-        Some(Self { format, shape, size, output, meant, tools: tools() })
+        Some(Self { format, output, meant, tools: tools() })
     }
 
     /// Whether the turn has reasoning, and so whether the prompt asked for it.
@@ -113,15 +110,55 @@ impl Input {
     /// The output in pieces of four bytes, or up to the end of the character that goes on there.
     pub fn chunks(&self) -> Vec<&str> {
         let mut chunks = Vec::with_capacity(self.output.len() / 4 + 1);
-        let mut rest = self.output.as_str();
-        while !rest.is_empty() {
-            let end = (4..rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
-            let (chunk, more) = rest.split_at(end);
-            chunks.push(chunk);
-            rest = more;
-        }
+        cut(&self.output, &mut chunks);
         chunks
     }
+
+    /// The same, with every tag, that is everything that a tokenizer may have a token for, in a piece of its own.
+    pub fn chunks_with_whole_tags(&self) -> Vec<&str> {
+        let mut chunks = Vec::with_capacity(self.output.len() / 4 + 1);
+        let mut rest = self.output.as_str();
+        let mut text = 0;
+        while let Some(at) = rest[text..].find(['<', '[']).map(|at| text + at) {
+            match tag(&rest[at..]) {
+                Some(length) => {
+                    cut(&rest[..at], &mut chunks);
+                    chunks.push(&rest[at..at + length]);
+                    rest = &rest[at + length..];
+                    text = 0;
+                }
+                None => text = at + 1,
+            }
+        }
+        cut(rest, &mut chunks);
+        chunks
+    }
+}
+
+/// Appends the pieces of four bytes of a text.
+fn cut<'t>(mut rest: &'t str, chunks: &mut Vec<&'t str>) {
+    while !rest.is_empty() {
+        let end = (4..rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
+        let (chunk, more) = rest.split_at(end);
+        chunks.push(chunk);
+        rest = more;
+    }
+}
+
+/// The length of the tag that a text begins with, up to its closing bracket or to the attribute that it opens.
+fn tag(text: &str) -> Option<usize> {
+    const LONGEST: usize = 48;
+    let close = if text.starts_with('<') { '>' } else { ']' };
+    for (at, character) in text.char_indices().skip(1).take_while(|(at, _)| *at < LONGEST) {
+        if character == close {
+            return (at > 1).then(|| at + character.len_utf8());
+        }
+        let inside = character.is_alphanumeric() || matches!(character, '/' | '|' | '_' | '｜' | '▁' | ':' | '-');
+        if !inside {
+            return matches!(character, '=' | ' ').then_some(at).filter(|at| *at > 1 && close == '>');
+        }
+    }
+    None
 }
 
 const WORDS: [&str; 32] = [
@@ -159,6 +196,7 @@ fn prose(size: usize) -> String {
 fn code(size: usize) -> String {
     let mut dice = Dice(11);
     let mut text = String::with_capacity(size + 64);
+    text.push_str("int main() {\n");
     let mut line = 0;
     while text.len() < size {
         line += 1;
@@ -171,7 +209,7 @@ fn code(size: usize) -> String {
             _ => "    }\n\n".to_owned(),
         });
     }
-    text.push_str("return 0;");
+    text.push_str("    return 0;\n}");
     text
 }
 

@@ -78,6 +78,7 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
                         peer: runner.peer,
                         called: runner.called.clone(),
                         stream: vec![None, None, None],
+                        whole_tags: None,
                         batch: None,
                     }));
                 }
@@ -100,6 +101,10 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
                     row.stream[index] = Some(figure);
                 }
                 if (index == 1 && !arguments.quick) || arguments.check {
+                    let figures = measure(&mut runners, &input, Mode::WholeTags, budget, &skip);
+                    for (row, figure) in rows[first..].iter_mut().zip(figures) {
+                        row.whole_tags = Some(figure);
+                    }
                     let figures = measure(&mut runners, &input, Mode::Batch, budget, &vec![false; skip.len()]);
                     for (row, figure) in rows[first..].iter_mut().zip(figures) {
                         row.batch = Some(figure);
@@ -132,6 +137,14 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+    };
+    let _inside = runtime.enter();
     // A peer's panic is an outcome like any other.
     std::panic::set_hook(Box::new(|_| {}));
     let rows = rows(&arguments);

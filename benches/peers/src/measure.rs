@@ -12,6 +12,8 @@ use crate::peers::{Clock, Run, Runner, Stop};
 pub enum Mode {
     /// In pieces of four bytes.
     Stream,
+    /// In pieces of four bytes, every tag in a piece of its own.
+    WholeTags,
     /// At once.
     Batch,
 }
@@ -51,10 +53,10 @@ fn sample(run: &mut dyn Run, input: &Input, chunks: &[&str], mode: Mode) -> Samp
     let mut heard = Heard::default();
     let mut time = Duration::ZERO;
     let mut timed = || -> Result<(), Stop> {
-        run.ready(if mode == Mode::Stream { chunks } else { &[] })?;
+        run.ready(chunks)?;
         let start = Instant::now();
         let result = match mode {
-            Mode::Stream => run.stream(chunks, Clock::until(start + CAP), &mut heard),
+            Mode::Stream | Mode::WholeTags => run.stream(chunks, Clock::until(start + CAP), &mut heard),
             Mode::Batch => run.batch(&input.output, &mut heard),
         };
         time = start.elapsed();
@@ -71,7 +73,11 @@ fn sample(run: &mut dyn Run, input: &Input, chunks: &[&str], mode: Mode) -> Samp
 /// Times all of them. `budget` is what the samples of each may take together; one sample is always taken, but of
 /// those that `skip` names.
 pub fn measure(runners: &mut [Runner], input: &Input, mode: Mode, budget: Duration, skip: &[bool]) -> Vec<Figure> {
-    let chunks = input.chunks();
+    let chunks = match mode {
+        Mode::Stream => input.chunks(),
+        Mode::WholeTags => input.chunks_with_whole_tags(),
+        Mode::Batch => Vec::new(),
+    };
     let mut times: Vec<Vec<Duration>> = runners.iter().map(|_| Vec::new()).collect();
     let mut verdicts = Vec::new();
     for ((runner, times), skip) in runners.iter_mut().zip(&mut times).zip(skip) {

@@ -21,7 +21,8 @@ pub fn runners(input: &Input) -> Result<Vec<Runner>, Stop> {
             runners.push(Runner { peer: "tool-parser", called, run });
         }
         (Some(reasoning), tool) if input.reasons() => {
-            if input.meant.calls.is_empty() {
+            // What frames an answer is the tool parser's to read.
+            if input.meant.calls.is_empty() && input.format.content[0].is_empty() {
                 let called = format!("`{reasoning}` parse_reasoning_streaming_incremental");
                 let run = Box::new(Smg { reasoning: Some(Reasoning::new(input, reasoning)?), tool: None });
                 runners.push(Runner { peer: "reasoning-parser", called, run });
