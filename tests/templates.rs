@@ -155,7 +155,7 @@ fn templates_are_told_apart() {
     let output = b"<think>Hm.</think>Rain.";
     let read = |name: &str| {
         let parser = parsers.iter().find(|parser| parser.facts().name == name).expect("the parser");
-        parser.parse(output, &Options::new())
+        parser.parse(output.into(), &Options::new())
     };
     assert_eq!(read("qwen3").reasoning_content, "Hm.");
     assert_eq!(read("hermes").content, "<think>Hm.</think>Rain.");

@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             Failure::Input(format!("no parser is called {name:?}; `unjinja list` shows those that there are"))
         })?;
         std::io::stdin().read_to_end(&mut output)?;
-        return print(&parser.parse(&output, &options));
+        return print(&parser.parse((&output).into(), &options));
     }
     let spec = match (&arguments.template, &arguments.spec) {
         (Some(path), _) => analysed(path).map_err(Failure::Input)?,
@@ -184,11 +184,11 @@ impl Case {
     }
 
     fn answer_dyn(&self, parser: &dyn ChatParser) -> Map<String, Value> {
-        let Some(chunk) = self.chunk else { return row(&parser.parse(self.output.as_bytes(), &self.options)) };
+        let Some(chunk) = self.chunk else { return row(&parser.parse(self.output.as_str().into(), &self.options)) };
         let mut message = Message::default();
         let mut stream = parser.stream(&self.options);
         for piece in self.output.as_bytes().chunks(chunk) {
-            stream.push(piece, &mut |event| message.apply(&event));
+            stream.push(piece.into(), &mut |event| message.apply(&event));
         }
         stream.finish(&mut |event| message.apply(&event));
         row(&message)

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, State};
+use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, Markers, State};
 use unjinja_spec::FormatSpec;
 
 use crate::automaton::{self, Arm, Automaton, Step};
@@ -111,7 +111,8 @@ impl Machine for Interpreter<'_> {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         let here = self.state(state);
         let nexts: Vec<Vec<&str>> = here.arms.iter().map(next_cores).collect();
-        let markers: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
+        let list: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
+        let markers = Markers::new(&list);
         let found = match &here.hole {
             None if here.exact => io.expect_here(&markers),
             None => io.expect(&markers),

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_runtime::Channel;
+use unjinja_runtime::{Channel, Marker, Markers};
 use unjinja_spec::FormatSpec;
 
 use crate::Lowered;
@@ -24,7 +24,7 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
         let name = format_ident!("{}_MARKERS", state.name);
         let doc = markers_doc(state);
         let markers = state.arms.iter().map(marker);
-        quote!(#[doc = #doc] const #name: &[Marker<'static>] = &[#(#markers),*];)
+        quote!(#[doc = #doc] static #name: Markers<'static> = Markers::new(&[#(#markers),*]);)
     });
     let shapes = states.clone().filter_map(|(_, state)| shape(state));
     let steps = states.clone().map(|(index, state)| step(lowered, index, state));
@@ -54,9 +54,23 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
     let preserved = &spec.tokens.preserved;
     let has_shapes = states.clone().any(|(_, state)| matches!(state.hole, Some(Hole::Object(_))));
     let has_markers = states.clone().any(|(_, state)| !state.arms.is_empty());
-    let mut imports =
-        vec!["Channel", "Entry", "Facts", "Flow", "Found", "Io", "Machine", "Message", "Options", "State", "Stream"];
+    let mut imports = vec![
+        "BorrowedMessage",
+        "Channel",
+        "Chunk",
+        "Entry",
+        "Facts",
+        "Flow",
+        "Found",
+        "Io",
+        "Machine",
+        "Message",
+        "Options",
+        "State",
+        "Stream",
+    ];
     imports.extend(has_shapes.then_some("CallShape"));
+    imports.push("Markers");
     imports.extend(has_markers.then_some("Marker"));
     imports.sort_unstable();
     let imports = imports.iter().map(|name| format_ident!("{name}"));
@@ -68,8 +82,13 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
         pub struct Parser;
 
         /// Parses a whole output.
-        pub fn parse(output: impl AsRef<[u8]>, options: &Options) -> Message {
+        pub fn parse<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> Message {
             #runtime::parse(Parser, output, options)
+        }
+
+        /// Parses a whole output, and copies nothing of it that stands there as it is to be.
+        pub fn parse_borrowed<'t>(output: impl Into<Chunk<'t>>, options: &Options) -> BorrowedMessage<'t> {
+            #runtime::parse_borrowed(Parser, output, options)
         }
 
         /// A streaming parser for one turn.
@@ -161,7 +180,8 @@ fn state_doc(state: &State) -> String {
 
 fn markers_doc(state: &State) -> String {
     let cores: Vec<String> = state.arms.iter().map(|arm| format!("`{}`", arm.core.escape_debug())).collect();
-    format!(" What may follow in this state: {}.", cores.join(", "))
+    let list: Vec<Marker<'_>> = state.arms.iter().map(|arm| Marker::new(&arm.core)).collect();
+    format!(" What may follow in this state: {}; {}.", cores.join(", "), Markers::new(&list).search())
 }
 
 fn marker(arm: &Arm) -> TokenStream {
@@ -206,7 +226,7 @@ fn shape(state: &State) -> Option<TokenStream> {
 fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
     let name = format_ident!("{}", state.name);
     let markers = format_ident!("{}_MARKERS", state.name);
-    let markers = if state.arms.is_empty() { quote!(&[]) } else { quote!(#markers) };
+    let markers = if state.arms.is_empty() { quote!(&Markers::NONE) } else { quote!(&#markers) };
     let read = match &state.hole {
         None if state.exact => quote!(io.expect_here(#markers)),
         None => quote!(io.expect(#markers)),

@@ -15,7 +15,7 @@
 //! use unjinja_runtime::Options;
 //!
 //! let parser = by_name("qwen_qwen3_0_6b").expect("a supported model");
-//! let message = parser.parse(b"<think>\nHm.\n</think>\n\nHello!", &Options::new());
+//! let message = parser.parse("<think>\nHm.\n</think>\n\nHello!".into(), &Options::new());
 //! assert_eq!(message.reasoning_content, "Hm.");
 //! assert_eq!(message.content, "Hello!");
 //! # }

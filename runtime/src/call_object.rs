@@ -3,13 +3,13 @@
 mod arguments;
 mod reader;
 
-use arguments::Arguments;
+use arguments::{Arguments, Piece};
 use reader::Reader;
 
-use crate::json::{Progress, Unescaper, is_space, is_token};
-
-/// The longest key, name or id, in bytes.
-const MAX_TEXT: usize = 256;
+use crate::io::MAX_NAME;
+use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token, next_special};
+use crate::markers::ByteSet;
+use crate::short::Short;
 
 /// Where a call object keeps its parts.
 ///
@@ -55,6 +55,11 @@ impl CallShape<'_> {
         }
     }
 
+    /// Whether the format writes this key.
+    fn is_known(&self, key: &[u8], depth: u8) -> bool {
+        self.role(key, depth) != Role::Other || self.keys.iter().any(|known| known.as_bytes() == key)
+    }
+
     /// Whether a key that begins like this may be one of the fields.
     fn knows(&self, beginning: &[u8]) -> bool {
         let fields = [self.function_field, self.name_field, self.args_field, self.id_field];
@@ -63,26 +68,34 @@ impl CallShape<'_> {
     }
 }
 
-/// A part of a call.
+/// What the bytes that were taken are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallPart<'a> {
-    /// The name: exactly once, before any arguments.
-    Name(&'a str),
-    /// The id, at most once: right before the name, or as it comes after it.
-    Id(&'a str),
-    /// The next piece of the arguments' JSON text.
-    Arguments(&'a str),
+pub(crate) enum Part {
+    /// All of them were taken, and more are wanted.
+    More,
+    /// The object ended with them.
+    Done,
+    /// It is no call, as the byte after them shows; nothing was reported.
+    Misfit,
+    /// A byte that was asked for follows, outside of strings.
+    Stop,
+    /// The [name](CallObject::name) is known, and with it the [id](CallObject::id), if there was one: exactly once,
+    /// before any arguments.
+    Name,
+    /// The id that comes after the name, at most once.
+    Id,
+    /// The next piece of the arguments' JSON text: the last so many bytes of them.
+    Arguments(usize),
+    /// The next piece of the arguments' JSON text is what was [written](CallObject::written).
+    Written,
 }
-
-/// Where the parts of a call go.
-type Sink<'s> = dyn FnMut(CallPart<'_>) + 's;
 
 /// Reads one call object.
 ///
-/// Until the name is known the text may turn out to be no call: [`Progress::Misfit`]. From then on it is one: what
+/// Until the name is known the text may turn out to be no call: [`Part::Misfit`]. From then on it is one: what
 /// breaks the rules is skipped, and flagged as [`malformed`](Self::malformed). Arguments pass through untouched as
 /// they come (those before the name wait for it); arguments that are given as JSON text in a string are that
-/// text; `null` is the same as none. Bytes that are not UTF-8 become U+FFFD.
+/// text; `null` is the same as none. It is fed whole characters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallObject {
     at: At,
@@ -90,9 +103,14 @@ pub(crate) struct CallObject {
     /// How many braces of the call itself are open: two inside the nested function object.
     depth: u8,
     /// The key, name or id being read.
-    text: Vec<u8>,
+    text: Short,
+    /// It was longer than there is room for.
+    too_long: bool,
     unescaper: Unescaper,
-    id: String,
+    unescaped: Vec<u8>,
+    id: Short,
+    /// The id being read is a string.
+    id_quoted: Option<bool>,
     reader: Reader,
     arguments: Arguments,
     named: bool,
@@ -100,7 +118,6 @@ pub(crate) struct CallObject {
     has_arguments: bool,
     has_function: bool,
     malformed: bool,
-    invalid_utf8: bool,
 }
 
 /// Where in the object the next byte stands.
@@ -143,56 +160,91 @@ enum Step {
     Bad,
     /// The state changed and looks at the byte again.
     Again,
+    /// So many bytes were taken, and there is something to report.
+    Report(Part, usize),
 }
 
 impl CallObject {
-    /// A reader before its object.
-    pub(crate) fn new() -> Self {
-        Self::default()
+    /// Makes the reader new, keeping its memory.
+    pub(crate) fn reset(&mut self) {
+        self.at = At::Before;
+        self.role = Role::Other;
+        self.depth = 0;
+        self.text.clear();
+        self.too_long = false;
+        self.id.clear();
+        self.reader.reset();
+        self.arguments.reset();
+        self.named = false;
+        self.has_id = false;
+        self.has_arguments = false;
+        self.has_function = false;
+        self.malformed = false;
     }
 
-    /// Takes the next bytes of an object of this shape (the same each time), and reports its parts. `Done(n)`: the
-    /// object ended with byte `n`. `Misfit(n)`: it is no call, as the byte at `n` shows; nothing was reported.
-    pub(crate) fn feed(&mut self, shape: &CallShape<'_>, bytes: &[u8], on: &mut Sink<'_>) -> Progress {
+    /// Takes the next bytes of an object of this shape (the same each time), up to the first thing to report; says what
+    /// it is and how many bytes were taken. Once the name is known it stops before a byte outside of strings that is
+    /// one of `stops` and stands at or after `from`.
+    pub(crate) fn next(&mut self, shape: &CallShape<'_>, bytes: &[u8], from: usize, stops: &ByteSet) -> (Part, usize) {
+        if self.named && self.arguments.release() {
+            return (Part::Written, 0);
+        }
+        let stops = if self.named { stops } else { &ByteSet::EMPTY };
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
             let step = match self.at {
-                At::InKey => self.in_key(shape, byte),
-                At::InValue => self.in_value(shape, &bytes[taken..], on),
-                At::Done => return Progress::Done(taken),
-                At::Lost => return Progress::Misfit(taken),
+                At::InKey => self.in_key(shape, &bytes[taken..]),
+                At::InValue => self.in_value(shape, &bytes[taken..], from.saturating_sub(taken), stops),
+                At::Done => return (Part::Done, taken),
+                At::Lost => return (Part::Misfit, taken),
                 _ if is_space(byte) => Step::Taken(1),
-                _ => self.structure(shape, byte, on),
+                _ if stops.has(byte) && taken >= from => return (Part::Stop, taken),
+                _ => self.structure(shape, byte),
             };
             match step {
                 Step::Taken(count) => taken += count,
-                Step::Last => return Progress::Done(taken + 1),
+                Step::Last => return (Part::Done, taken + 1),
                 Step::Again => {}
+                Step::Report(part, count) => return (part, taken + count),
                 Step::Bad if self.named => {
                     self.malformed = true;
                     taken += 1;
                 }
                 Step::Bad => {
                     self.at = At::Lost;
-                    return Progress::Misfit(taken);
+                    return (Part::Misfit, taken);
                 }
             }
         }
         match self.at {
-            At::Done => Progress::Done(taken),
-            At::Lost => Progress::Misfit(taken),
-            _ => Progress::More,
+            At::Done => (Part::Done, taken),
+            At::Lost => (Part::Misfit, taken),
+            _ => (Part::More, taken),
         }
     }
 
-    /// The input ends here: reports what was held back of the arguments, and says whether the object was complete.
-    pub(crate) fn finish(&mut self, shape: &CallShape<'_>, on: &mut Sink<'_>) -> bool {
-        if self.named && self.at == At::InValue && self.role == Role::Arguments {
-            let json = self.reader.finish(shape.python);
-            self.arguments.feed(json, Some(on));
-            self.arguments.abort(on);
+    /// The input ends here: whether something was [written](Self::written) that was held back of the arguments.
+    pub(crate) fn finish(&mut self, shape: &CallShape<'_>) -> bool {
+        if !self.named || self.at != At::InValue || self.role != Role::Arguments {
+            return false;
         }
-        self.at == At::Done
+        let Self { reader, arguments, .. } = self;
+        arguments.abort(reader.finish(shape.python))
+    }
+
+    /// The name that was reported.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// The id, where there is one.
+    pub(crate) fn id(&self) -> Option<&[u8]> {
+        self.has_id.then_some(self.id.as_bytes())
+    }
+
+    /// The piece of the arguments that was reported as written.
+    pub(crate) fn written(&self) -> &[u8] {
+        self.arguments.written()
     }
 
     /// Whether the name was reported.
@@ -200,24 +252,33 @@ impl CallObject {
         self.named
     }
 
-    /// Whether the object, or the arguments in it, broke a rule so far.
-    /// Whether the next byte stands inside a string, where nothing ends the call.
-    pub(crate) fn in_string(&self, shape: &CallShape<'_>) -> bool {
-        matches!(self.at, At::InKey | At::InValue) && self.reader.in_string(shape.python)
+    /// Whether the next bytes are JSON arguments that are passed on as they come.
+    pub(crate) fn passes_json(&self, shape: &CallShape<'_>) -> bool {
+        self.named
+            && self.at == At::InValue
+            && self.role == Role::Arguments
+            && !shape.python
+            && self.arguments.pass_on()
     }
 
+    /// What reads those.
+    pub(crate) fn scanner(&mut self) -> &mut Scanner {
+        self.reader.scanner()
+    }
+
+    /// Whether the object has ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.at == At::Done
+    }
+
+    /// Whether the object, or the arguments in it, broke a rule so far.
     pub(crate) fn malformed(&self) -> bool {
         let reading = matches!(self.at, At::InKey | At::InValue);
         self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())
     }
 
-    /// Whether a part held bytes that are not UTF-8, which became U+FFFD.
-    pub(crate) fn invalid_utf8(&self) -> bool {
-        self.invalid_utf8 || self.arguments.invalid_utf8()
-    }
-
     /// A byte outside keys and values, white space aside.
-    fn structure(&mut self, shape: &CallShape<'_>, byte: u8, on: &mut Sink<'_>) -> Step {
+    fn structure(&mut self, shape: &CallShape<'_>, byte: u8) -> Step {
         let quote = byte == b'"' || (shape.python && byte == b'\'');
         let begins = quote || matches!(byte, b'{' | b'[') || is_token(byte);
         match self.at {
@@ -235,11 +296,13 @@ impl CallObject {
             }
             At::After if byte == b',' => self.go(At::KeyAfterComma),
             At::Colon if byte == b':' => {
+                self.at = At::Value;
                 if self.role == Role::NameAsKey {
-                    self.name(on);
                     self.role = Role::Arguments;
+                    self.named = true;
+                    return Step::Report(Part::Name, 1);
                 }
-                self.go(At::Value)
+                Step::Taken(1)
             }
             At::Value if self.role == Role::Function && byte == b'{' => {
                 self.has_function = true;
@@ -284,7 +347,9 @@ impl CallObject {
     fn begin(&mut self) {
         self.reader.reset();
         self.text.clear();
+        self.too_long = false;
         self.unescaper = Unescaper::new();
+        self.id_quoted = None;
     }
 
     fn value(&mut self) -> Step {
@@ -304,26 +369,58 @@ impl CallObject {
         Step::Last
     }
 
-    /// A byte of a key. Keys are short, and one by one their bytes say exactly where a key stops fitting.
-    fn in_key(&mut self, shape: &CallShape<'_>, byte: u8) -> Step {
-        let byte = [byte];
-        let (progress, json) = self.reader.feed(shape.python, &byte);
-        self.unescaper.feed(json, &mut self.text);
-        if !self.named && (self.text.len() > MAX_TEXT || self.reader.malformed()) {
+    /// The text between quotes at the start of `bytes`, if nothing in it needs a second look. Keys and names are short:
+    /// as a rule all of one is there.
+    fn quoted<'b>(&self, shape: &CallShape<'_>, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        if shape.python || !self.reader.is_new() || bytes.first() != Some(&b'"') {
+            return None;
+        }
+        let end = next_special(bytes, 1);
+        let text = (bytes.get(end) == Some(&b'"') && end <= MAX_NAME).then(|| &bytes[1..end])?;
+        is_name(text).then_some(text)
+    }
+
+    /// One byte of a key or name: how the reader went on. Byte by byte it is certain where one stops fitting.
+    fn byte(&mut self, shape: &CallShape<'_>, byte: u8) -> Progress {
+        if !shape.python && is_plain(byte) && self.reader.in_plain_string() {
+            self.too_long |= !self.text.push(&[byte]);
+            return Progress::More;
+        }
+        let bytes = [byte];
+        let (progress, json) = self.reader.feed(shape.python, &bytes, usize::MAX, &ByteSet::EMPTY);
+        self.unescaped.clear();
+        self.unescaper.feed(json, &mut self.unescaped);
+        self.too_long |= !self.text.push(&self.unescaped);
+        progress
+    }
+
+    /// Bytes of a key.
+    fn in_key(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
+        if let Some(key) = self.quoted(shape, bytes)
+            && (self.named || !shape.strict || shape.is_known(key, self.depth))
+        {
+            self.text.set(key);
+            return self.end_key(shape, key.len() + 2);
+        }
+        let progress = self.byte(shape, bytes[0]);
+        if !self.named && (self.too_long || self.reader.malformed()) {
             return Step::Bad;
         }
-        if !self.named && shape.strict && !shape.knows(&self.text) {
+        if !self.named && shape.strict && !shape.knows(self.text.as_bytes()) {
             return Step::Bad;
         }
-        self.text.truncate(MAX_TEXT + 1);
         let Progress::Done(count) = progress else { return Step::Taken(1) };
         self.malformed |= self.reader.malformed();
-        let role = shape.role(&self.text, self.depth);
-        let known = || shape.keys.iter().any(|known| known.as_bytes() == self.text);
-        if shape.strict && !self.named && role == Role::Other && !known() {
+        self.end_key(shape, count)
+    }
+
+    fn end_key(&mut self, shape: &CallShape<'_>, count: usize) -> Step {
+        let key = self.text.as_bytes();
+        let role = if self.too_long { Role::Other } else { shape.role(key, self.depth) };
+        if shape.strict && !self.named && !shape.is_known(key, self.depth) {
             return Step::Bad;
         }
-        if role == Role::NameAsKey && !self.named && !is_name(&self.text) {
+        if role == Role::NameAsKey && !self.named && !is_name(key) {
             return Step::Bad;
         }
         let again = match role {
@@ -340,94 +437,95 @@ impl CallObject {
     }
 
     /// Bytes of a value.
-    fn in_value(&mut self, shape: &CallShape<'_>, bytes: &[u8], on: &mut Sink<'_>) -> Step {
+    fn in_value(&mut self, shape: &CallShape<'_>, bytes: &[u8], from: usize, stops: &ByteSet) -> Step {
         match self.role {
-            Role::Name => return self.in_name(shape, bytes[0], on),
-            Role::Id => return self.in_id(shape, bytes, on),
+            Role::Name => return self.in_name(shape, bytes),
+            Role::Id => return self.in_id(shape, bytes),
             _ => {}
         }
-        let (progress, json) = self.reader.feed(shape.python, bytes);
+        let Self { reader, arguments, .. } = self;
+        let (progress, json) = reader.feed(shape.python, bytes, from, stops);
+        let (count, done) = match progress {
+            Progress::Done(count) => (count, true),
+            Progress::Stop(count) => (count, false),
+            Progress::More => (bytes.len(), false),
+        };
+        let mut piece = Piece::Nothing;
         if self.role == Role::Arguments {
             self.has_arguments = true;
-            self.arguments.feed(json, if self.named { Some(&mut *on) } else { None });
+            piece = arguments.feed(json, self.named, done, shape.python);
         }
-        let Progress::Done(count) = progress else { return Step::Taken(bytes.len()) };
-        if self.role == Role::Arguments {
-            self.arguments.end(if self.named { Some(on) } else { None });
+        if done {
+            self.end_value();
         }
-        self.end_value(count)
+        match piece {
+            Piece::AsItIs => Step::Report(Part::Arguments(count), count),
+            Piece::Written => Step::Report(Part::Written, count),
+            Piece::Nothing if matches!(progress, Progress::Stop(0)) => Step::Report(Part::Stop, 0),
+            Piece::Nothing => Step::Taken(count),
+        }
     }
 
-    fn end_value(&mut self, count: usize) -> Step {
+    fn end_value(&mut self) {
         self.malformed |= self.reader.malformed();
         self.at = At::After;
-        Step::Taken(count)
     }
 
-    /// A byte of the name, one by one as those of a key.
-    fn in_name(&mut self, shape: &CallShape<'_>, byte: u8, on: &mut Sink<'_>) -> Step {
-        let byte = [byte];
-        let (progress, json) = self.reader.feed(shape.python, &byte);
-        let from = self.text.len();
-        self.unescaper.feed(json, &mut self.text);
-        let control = self.text[from..].iter().any(u8::is_ascii_control);
-        if control || self.text.len() > MAX_TEXT || self.reader.malformed() {
+    /// Bytes of the name.
+    fn in_name(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
+        let mut count = 1;
+        if let Some(name) = self.quoted(shape, bytes) {
+            self.text.set(name);
+            count = name.len() + 2;
+        } else {
+            let from = self.text.as_bytes().len();
+            let progress = self.byte(shape, bytes[0]);
+            let control = self.text.as_bytes()[from..].iter().any(u8::is_ascii_control);
+            if control || self.too_long || self.reader.malformed() {
+                return Step::Bad;
+            }
+            let Progress::Done(_) = progress else { return Step::Taken(1) };
+        }
+        if !is_name(self.text.as_bytes()) {
             return Step::Bad;
         }
-        let Progress::Done(count) = progress else { return Step::Taken(1) };
-        if !is_name(&self.text) {
-            return Step::Bad;
-        }
-        self.name(on);
-        self.end_value(count)
-    }
-
-    /// Reports the name that was read, with what was waiting for it.
-    fn name(&mut self, on: &mut Sink<'_>) {
         self.named = true;
-        if self.has_id {
-            on(CallPart::Id(&self.id));
-        }
-        let name = String::from_utf8_lossy(&self.text);
-        self.invalid_utf8 |= matches!(name, std::borrow::Cow::Owned(_));
-        on(CallPart::Name(&name));
-        self.arguments.release(on);
+        self.end_value();
+        Step::Report(Part::Name, count)
     }
 
     /// Bytes of an id: a string, or a number taken as it is written.
-    fn in_id(&mut self, shape: &CallShape<'_>, bytes: &[u8], on: &mut Sink<'_>) -> Step {
-        let (progress, json) = self.reader.feed(shape.python, bytes);
-        // More than a long id makes it no id; the rest need not be kept.
-        let room = (8 * MAX_TEXT).saturating_sub(self.text.len());
-        self.text.extend_from_slice(&json[..json.len().min(room)]);
-        let Progress::Done(count) = progress else { return Step::Taken(bytes.len()) };
-        let json = std::mem::take(&mut self.text);
-        if json.first() == Some(&b'"') {
-            self.unescaper.feed(&json, &mut self.text);
-        } else if json.first().is_some_and(|byte| matches!(byte, b'-' | b'0'..=b'9')) {
-            self.text.extend_from_slice(&json);
+    fn in_id(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
+        let (progress, json) = self.reader.feed(shape.python, bytes, usize::MAX, &ByteSet::EMPTY);
+        if self.id_quoted.is_none() {
+            self.id_quoted = json.first().map(|&byte| byte == b'"');
+        }
+        let text = self.id_quoted == Some(true);
+        if text {
+            self.unescaped.clear();
+            self.unescaper.feed(json, &mut self.unescaped);
+            self.too_long |= !self.text.push(&self.unescaped);
         } else {
-            // `null` says that there is none.
-            self.malformed |= json != b"null";
+            self.too_long |= !self.text.push(json);
         }
-        if self.text.len() > MAX_TEXT {
-            self.malformed = true;
-        } else if !self.text.is_empty() {
+        let Progress::Done(count) = progress else { return Step::Taken(bytes.len()) };
+        let id = self.text.as_bytes();
+        let number = id.first().is_some_and(|byte| matches!(byte, b'-' | b'0'..=b'9'));
+        // `null` says that there is none.
+        let none = id.is_empty() || (!text && !number);
+        self.malformed |= self.too_long || (!text && none && id != b"null");
+        if !none && !self.too_long {
             self.has_id = true;
-            self.id.clear();
-            self.id.push_str(&String::from_utf8_lossy(&self.text));
-            self.invalid_utf8 |= std::str::from_utf8(&self.text).is_err();
-            if self.named {
-                on(CallPart::Id(&self.id));
-            }
+            self.id.set(id);
         }
-        self.end_value(count)
+        self.end_value();
+        if self.named && self.has_id { Step::Report(Part::Id, count) } else { Step::Taken(count) }
     }
 }
 
 /// Whether a function may be called that.
 fn is_name(text: &[u8]) -> bool {
-    !text.is_empty() && text.len() <= MAX_TEXT && !text.iter().any(u8::is_ascii_control)
+    !text.is_empty() && !text.iter().any(u8::is_ascii_control)
 }
 
 #[cfg(test)]

@@ -88,12 +88,7 @@ impl Message {
                     call.complete = *complete;
                 }
             }
-            Event::Diagnostic(diagnostic) => {
-                // Which of two is noticed first depends on how the text is cut; the message must not.
-                let rank = |d: &Diagnostic| (d.call.unwrap_or(usize::MAX), d.kind as u8);
-                let at = self.diagnostics.partition_point(|known| rank(known) <= rank(diagnostic));
-                self.diagnostics.insert(at, diagnostic.clone());
-            }
+            Event::Diagnostic(diagnostic) => diagnostic.clone().insert_into(&mut self.diagnostics),
         }
     }
 }

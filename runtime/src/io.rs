@@ -2,19 +2,25 @@
 //! Nothing here knows a model. Every primitive can stop at any byte and go on with the next push.
 
 mod acts;
+mod names;
 mod send;
+mod straight;
 mod values;
 
 use crate::call_object::CallObject;
 use crate::event::{Channel, Event};
 use crate::fence::Fence;
 use crate::json::Scanner;
-use crate::machine::{Found, Marker, State};
+use crate::machine::{Found, State};
+use crate::markers::{Marker, Markers};
 use crate::options::Options;
 use crate::python::Translator;
 use crate::quoted::Translator as Quoted;
-use crate::search::{self, Candidate};
+use crate::search::{self, Candidate, Look, Skip};
+use crate::short::Short;
 use crate::value::ValueWriter;
+
+pub(crate) use straight::Straight;
 
 /// The longest function name, argument name or call id that is still taken for one, in bytes.
 pub const MAX_NAME: usize = 256;
@@ -36,16 +42,25 @@ struct Hold {
     state: State,
 }
 
-/// A value that is being read.
+/// Which of the readers is in the middle of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Nothing,
+    Json,
+    Python,
+    Quoted,
+    Object,
+    Value,
+}
+
+/// What reads values, kept from one to the next.
 #[derive(Default)]
-enum Reader {
-    #[default]
-    None,
-    Json(Scanner),
-    Python(Translator),
-    Quoted(Quoted),
-    Object(CallObject),
-    Value(ValueWriter),
+struct Readers {
+    json: Scanner,
+    python: Translator,
+    quoted: Quoted,
+    object: CallObject,
+    value: ValueWriter,
 }
 
 /// How the arguments of the open call are written.
@@ -69,11 +84,12 @@ struct Call {
 
 /// All that a parser remembers between two pushes. Offsets count from the start of the text at hand.
 pub(crate) struct Memory {
-    pub(crate) options: Options,
     /// Up to here everything is settled.
     pub(crate) pos: usize,
-    /// Up to here the current primitive has looked.
-    scan: usize,
+    /// How far the current primitive has looked.
+    pub(crate) look: Look,
+    /// What the next piece may be passed on as without a look at the machine.
+    pub(crate) straight: Straight,
     /// Where the text before the last marker ended.
     text_end: usize,
     /// Where the last marker stood.
@@ -82,45 +98,49 @@ pub(crate) struct Memory {
     retried: usize,
     hold: Option<Hold>,
     /// White space that still belongs to the last marker.
-    skip: Vec<u8>,
+    skip: Skip,
     /// With reasoning left in the content: the opening marker, until there is reasoning.
     opener: Vec<u8>,
     reasoning_written: bool,
-    capture: String,
-    id: String,
-    name: String,
-    argument: String,
+    /// How far the name being read was looked at.
+    name_so_far: names::SoFar,
+    capture: Short,
+    id: Short,
+    name: Short,
+    argument: Short,
     call: Option<Call>,
     calls: usize,
-    reader: Reader,
+    reading: Reading,
+    readers: Readers,
     out: Vec<u8>,
     fence: Option<Fence>,
     invalid_utf8: bool,
 }
 
 impl Memory {
-    pub(crate) fn new(options: Options) -> Self {
-        let fence = options.json_response.then(Fence::default);
+    pub(crate) fn new(options: &Options) -> Self {
         Self {
-            options,
             pos: 0,
-            scan: 0,
+            look: Look::default(),
+            straight: Straight::NOTHING,
             text_end: 0,
             marker_at: 0,
             retried: 0,
             hold: None,
-            skip: Vec::new(),
+            skip: Skip::default(),
             opener: Vec::new(),
             reasoning_written: false,
-            capture: String::new(),
-            id: String::new(),
-            name: String::new(),
-            argument: String::new(),
+            name_so_far: names::SoFar::default(),
+            capture: Short::new(),
+            id: Short::new(),
+            name: Short::new(),
+            argument: Short::new(),
             call: None,
             calls: 0,
-            reader: Reader::None,
+            reading: Reading::Nothing,
+            readers: Readers::default(),
             out: Vec::new(),
-            fence,
+            fence: options.json_response.then(Fence::default),
             invalid_utf8: false,
         }
     }
@@ -138,7 +158,7 @@ impl Memory {
     /// The first `count` bytes of the text at hand are gone.
     pub(crate) fn rebase(&mut self, count: usize) {
         self.pos -= count;
-        self.scan = self.scan.saturating_sub(count);
+        self.look.rebase(count);
         self.text_end = self.text_end.saturating_sub(count);
         self.marker_at = self.marker_at.saturating_sub(count);
         self.retried = self.retried.saturating_sub(count);
@@ -152,7 +172,10 @@ impl Memory {
 /// The text at hand and the way out, for the length of one push.
 pub struct Io<'a> {
     pub(crate) memory: &'a mut Memory,
+    pub(crate) options: &'a Options,
     pub(crate) text: &'a [u8],
+    /// The same text, where it is known to be UTF-8.
+    pub(crate) valid: Option<&'a str>,
     pub(crate) last: bool,
     pub(crate) sink: &'a mut dyn FnMut(Event<'_>),
 }
@@ -162,63 +185,69 @@ pub struct Io<'a> {
 enum Target {
     Channel(Channel),
     Value,
-    Capture,
 }
 
 impl Io<'_> {
     // ----- reading -----
 
     /// Plain text of a channel, up to one of `markers`.
-    pub fn text(&mut self, channel: Channel, markers: &[Marker<'_>]) -> Found {
+    pub fn text(&mut self, channel: Channel, markers: &Markers<'_>) -> Found {
         self.until(Target::Channel(channel), markers)
-    }
-
-    /// A function's name, an argument's name or an id, up to one of `markers`. `Found::Other` where it cannot be one.
-    pub fn name(&mut self, markers: &[Marker<'_>]) -> Found {
-        self.until(Target::Capture, markers)
     }
 
     /// The raw text of an argument's value, up to one of `markers`; it was announced by
     /// [`argument`](Self::argument).
-    pub fn value(&mut self, markers: &[Marker<'_>]) -> Found {
+    pub fn value(&mut self, markers: &Markers<'_>) -> Found {
         self.until(Target::Value, markers)
     }
 
     /// One of `markers`, white space aside; `Found::Other` where something else stands.
-    pub fn expect(&mut self, markers: &[Marker<'_>]) -> Found {
+    pub fn expect(&mut self, markers: &Markers<'_>) -> Found {
         self.one_of(markers, false)
     }
 
     /// One of `markers`, with no other white space before it than its own; `Found::Other` where something else stands.
-    pub fn expect_here(&mut self, markers: &[Marker<'_>]) -> Found {
+    pub fn expect_here(&mut self, markers: &Markers<'_>) -> Found {
         self.one_of(markers, true)
     }
 
-    fn one_of(&mut self, markers: &[Marker<'_>], exactly: bool) -> Found {
+    fn one_of(&mut self, markers: &Markers<'_>, exactly: bool) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
         }
-        let rest = &self.text[self.memory.pos..];
-        let space = rest.iter().take(MAX_SPACE + 1).take_while(|b| b.is_ascii_whitespace()).count();
-        let at = self.memory.pos + space;
-        if space > MAX_SPACE || (at == self.text.len() && self.last) {
-            return Found::Other;
+        let pos = self.memory.pos;
+        let other = |io: &mut Self| {
+            io.memory.look.restart(pos);
+            Found::Other
+        };
+        // What was looked at before is white space.
+        let mut at = self.memory.look.from.max(pos);
+        if !self.memory.look.pending() {
+            let rest = &self.text[at..];
+            let room = pos + MAX_SPACE + 1 - at;
+            let space = rest.iter().take(room).take_while(|b| b.is_ascii_whitespace()).count();
+            self.memory.look.work.add(space);
+            at += space;
+            if at - pos > MAX_SPACE || (at == self.text.len() && self.last) {
+                return other(self);
+            }
+            self.memory.look.from = at;
+            if at == self.text.len() {
+                return Found::Wait;
+            }
         }
-        if at == self.text.len() {
-            return Found::Wait;
-        }
-        match search::matches_at(self.text, at, markers, self.last) {
+        match self.memory.look.compare(self.text, at, markers, self.last) {
             Candidate::Full { index, .. } => {
-                let end = search::trim_before(&self.text[self.memory.pos..at], markers[index].before);
+                let marker = &markers.list[index];
+                let end = search::trim_before(&self.text[pos..at], marker.before);
                 if exactly && end > 0 {
-                    return Found::Other;
+                    return other(self);
                 }
-                let text_end = self.memory.pos + end;
-                self.take(&markers[index], at, text_end);
+                self.take(marker, at, pos + end);
                 Found::Marker(index)
             }
             Candidate::Partial { .. } => Found::Wait,
-            Candidate::None => Found::Other,
+            Candidate::None => other(self),
         }
     }
 
@@ -230,77 +259,53 @@ impl Io<'_> {
             return true;
         }
         let from = self.memory.pos;
-        let taken = search::skip_after(&self.text[from..], &mut self.memory.skip);
-        if !self.memory.options.extract_reasoning && !self.memory.opener.is_empty() {
+        let taken = self.memory.skip.take(&self.text[from..]);
+        self.memory.look.work.add(taken);
+        if !self.options.extract_reasoning && !self.memory.opener.is_empty() {
             self.memory.opener.extend_from_slice(&self.text[from..from + taken]);
         }
         self.memory.pos += taken;
-        self.memory.scan = self.memory.scan.max(self.memory.pos);
+        self.memory.look.restart(self.memory.pos);
         if self.last {
             self.memory.skip.clear();
         }
         self.memory.skip.is_empty()
     }
-    fn until(&mut self, target: Target, markers: &[Marker<'_>]) -> Found {
+
+    fn until(&mut self, target: Target, markers: &Markers<'_>) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
         }
-        let from = self.memory.scan.max(self.memory.pos);
-        let (at, found) = match search::find(self.text, from, markers, self.last) {
+        let start = self.memory.pos;
+        self.memory.look.from = self.memory.look.from.max(start);
+        let (at, found) = match self.memory.look.find(self.text, markers, self.last) {
             Candidate::Full { index, at } => (at, Some(index)),
             Candidate::Partial { at } => (at, None),
             Candidate::None => (self.text.len(), None),
         };
-        let start = self.memory.pos;
-        let Some(index) = found else {
-            if target == Target::Capture {
-                return self.name_so_far(start, at);
-            }
-            let safe = if self.last {
-                self.text.len()
-            } else {
-                let layout = search::trailing_layout(&self.text[start..at], markers);
-                start + search::whole_characters(&self.text[start..at - layout])
-            };
-            self.emit(target, start, safe);
-            self.memory.pos = safe;
-            self.memory.scan = at;
-            return Found::Wait;
-        };
-        let marker = &markers[index];
-        let end = start + search::trim_before(&self.text[start..at], marker.before);
-        if target == Target::Capture {
-            if let Found::Other = self.name_so_far(start, end) {
-                return Found::Other;
-            }
-            let name = std::str::from_utf8(self.text[start..end].trim_ascii()).unwrap_or_default();
-            self.memory.capture.clear();
-            self.memory.capture.push_str(name);
-            if name.is_empty() {
-                self.memory.scan = at;
-                return Found::Other;
-            }
-        } else {
+        if let Some(index) = found {
+            let marker = &markers.list[index];
+            let end = start + search::trim_before(&self.text[start..at], marker.before);
             self.emit(target, start, end);
+            self.take(marker, at, end);
+            return Found::Marker(index);
         }
-        self.take(marker, at, end);
-        Found::Marker(index)
-    }
-
-    /// Whether what stands between two offsets may be a name, or the beginning of one and white space after it.
-    fn name_so_far(&mut self, start: usize, end: usize) -> Found {
-        let bytes = &self.text[start..end];
-        let name = bytes.trim_ascii();
-        let bad =
-            |b: &u8| b.is_ascii_whitespace() || b.is_ascii_control() || matches!(b, b'<' | b'>' | b'"' | b'{' | b'}');
-        if name.iter().any(bad)
-            || bytes.len() > MAX_NAME
-            || std::str::from_utf8(&name[..search::whole_characters(name)]).is_err()
-        {
-            self.memory.scan = start + name.iter().position(bad).unwrap_or(name.len());
-            return Found::Other;
+        let layout = if self.last { 0 } else { search::trailing_layout(&self.text[start..at], markers) };
+        let safe = if self.last { self.text.len() } else { start + self.whole(start, at - layout) };
+        self.emit(target, start, safe);
+        self.memory.pos = safe;
+        if safe + layout == self.text.len() {
+            self.go_straight(target, markers);
         }
         Found::Wait
+    }
+
+    /// How many bytes between two offsets are whole characters: of the last, more may be to come.
+    fn whole(&mut self, from: usize, to: usize) -> usize {
+        if self.valid.is_some_and(|text| text.is_char_boundary(to)) {
+            return to - from;
+        }
+        search::whole_characters(&self.text[from..to])
     }
 
     fn take(&mut self, marker: &Marker<'_>, at: usize, text_end: usize) {
@@ -310,9 +315,9 @@ impl Io<'_> {
         self.memory.skip.clear();
         if marker.take {
             self.memory.pos += marker.core.len();
-            self.memory.skip.extend_from_slice(marker.after.as_bytes());
+            self.memory.skip.set(marker.after);
         }
-        self.memory.scan = self.memory.pos;
+        self.memory.look.restart(self.memory.pos);
     }
 
     fn emit(&mut self, target: Target, from: usize, to: usize) {
@@ -321,15 +326,7 @@ impl Io<'_> {
         }
         match target {
             Target::Channel(channel) => self.emit_text(channel, from, to),
-            Target::Value => {
-                let mut out = std::mem::take(&mut self.memory.out);
-                out.clear();
-                if let Reader::Value(writer) = &mut self.memory.reader {
-                    writer.feed(&self.text[from..to], &mut out);
-                }
-                self.emit_out(out, Written::Members);
-            }
-            Target::Capture => {}
+            Target::Value => self.emit_value(from, to),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! Nothing here recurses on the depth of its input, allocates in steady state, or fails: text that breaks a
 //! rule is flagged and still read to its end.
 
+use crate::markers::ByteSet;
+
 mod close;
 mod nesting;
 #[cfg(test)]
@@ -13,7 +15,10 @@ mod text;
 pub use close::close;
 
 pub(crate) use nesting::Nesting;
-pub(crate) use text::{Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_into, push_char};
+pub(crate) use text::{
+    Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_into, is_plain, next_special,
+    next_special_or, push_char,
+};
 
 /// How far a translator came with the bytes that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +27,8 @@ pub(crate) enum Progress {
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
-    /// The text stopped fitting at this offset of the slice (only from translators that say so).
-    Misfit(usize),
+    /// At this offset, outside of strings, stands one of the bytes that were asked for.
+    Stop(usize),
 }
 
 /// What a JSON value is, as its first byte says.
@@ -44,6 +49,9 @@ pub(crate) enum Kind {
     /// A bare word, which is no JSON.
     Other,
 }
+
+/// The bytes of JSON outside of strings that [`Scanner`] takes several of at a time.
+const STRUCTURE: ByteSet = ByteSet::of(b" \",:0123456789aeflnrstu");
 
 /// How deep containers may nest before a value counts as malformed. It is still read to its end, and still
 /// without recursion; only the kinds of brackets are no longer compared.
@@ -158,6 +166,15 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// Whether a number or literal that ends at `at` is surely over.
+#[inline]
+fn ends_scalar(bytes: &[u8], at: usize) -> bool {
+    matches!(bytes.get(at), Some(b',' | b'}' | b']' | b' ' | b'\n'))
+}
+
+/// From so many bytes on it is worth while to look for what is whole.
+const WORTH: usize = 16;
+
 /// What a step did with its byte.
 enum Step {
     Taken,
@@ -180,6 +197,13 @@ impl Scanner {
     /// cannot be part of it, all else with its closing byte. Never a misfit: where no value begins at all, it is
     /// `Done` before the offending byte, [`malformed`](Self::malformed) and of no [kind](Self::kind).
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
+        self.feed_until(bytes, 0, &ByteSet::EMPTY)
+    }
+
+    /// The same, but `Stop(n)` before a byte outside of strings that is one of `stops` and stands at or after `from`.
+    pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &ByteSet) -> Progress {
+        // What JSON itself is made of is no stop, as a rule.
+        let plain = !stops.meets(&STRUCTURE);
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
@@ -189,17 +213,124 @@ impl Scanner {
                 }
                 continue;
             }
-            match self.step(byte) {
-                Step::Taken => {
-                    taken += 1;
-                    taken += self.stretch(&bytes[taken..]);
+            if plain && !self.malformed && bytes.len() - taken >= WORTH {
+                let before = taken;
+                taken = self.ordinary(bytes, taken, from, stops);
+                if taken > before {
+                    continue;
                 }
+            }
+            if stops.has(byte) && taken >= from && !self.in_string() {
+                return Progress::Stop(taken);
+            }
+            match self.step(byte) {
+                Step::Taken => taken += 1,
                 Step::Last => return Progress::Done(taken + 1),
                 Step::Ended => return Progress::Done(taken),
                 Step::Again => {}
             }
         }
         if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
+    }
+
+    /// Takes what is whole and ordinary from `at` on, several bytes at a time: keys, strings, numbers and literals with
+    /// what stands between them. Gives the offset of the first byte that needs a closer look; the value does not end
+    /// before it.
+    fn ordinary(&mut self, bytes: &[u8], mut at: usize, from: usize, stops: &ByteSet) -> usize {
+        let bracket = |byte: u8, at: usize| !stops.has(byte) || at < from;
+        let mut next = self.at;
+        loop {
+            let Some(&byte) = bytes.get(at) else { break };
+            match next {
+                At::Key | At::KeyOrClose if byte == b'"' => {
+                    let (end, closed) = text::string_end(bytes, at + 1);
+                    at = end;
+                    if !closed {
+                        self.in_key = true;
+                        next = At::Text;
+                        break;
+                    }
+                    next = At::Colon;
+                    if bytes.get(at) == Some(&b':') {
+                        at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
+                        next = At::Value;
+                    }
+                }
+                At::Value | At::ValueOrClose => match byte {
+                    b'"' => {
+                        let (end, closed) = text::string_end(bytes, at + 1);
+                        at = end;
+                        if !closed {
+                            self.in_key = false;
+                            next = At::Text;
+                            break;
+                        }
+                        next = At::After;
+                    }
+                    b'1'..=b'9' => {
+                        let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+                        let mut end = at + digits(at);
+                        if bytes.get(end) == Some(&b'.') {
+                            let fraction = digits(end + 1);
+                            if fraction == 0 {
+                                break;
+                            }
+                            end += 1 + fraction;
+                        }
+                        // Where it goes on, or may, it is looked at as a whole.
+                        if !ends_scalar(bytes, end) {
+                            break;
+                        }
+                        at = end;
+                        next = At::After;
+                    }
+                    b't' if bytes[at..].starts_with(b"true") && ends_scalar(bytes, at + 4) => {
+                        at += 4;
+                        next = At::After;
+                    }
+                    b'f' if bytes[at..].starts_with(b"false") && ends_scalar(bytes, at + 5) => {
+                        at += 5;
+                        next = At::After;
+                    }
+                    b'n' if bytes[at..].starts_with(b"null") && ends_scalar(bytes, at + 4) => {
+                        at += 4;
+                        next = At::After;
+                    }
+                    b'{' if self.nesting.len() < MAX_DEPTH && bracket(byte, at) => {
+                        self.nesting.push(OBJECT);
+                        at += 1;
+                        next = At::KeyOrClose;
+                    }
+                    b'[' if self.nesting.len() < MAX_DEPTH && bracket(byte, at) => {
+                        self.nesting.push(ARRAY);
+                        at += 1;
+                        next = At::ValueOrClose;
+                    }
+                    b' ' | b'\n' => at += 1,
+                    _ => break,
+                },
+                At::After => match byte {
+                    b',' => {
+                        next = if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Value };
+                        at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
+                    }
+                    b'}' | b']' if self.nesting.len() > 1 && bracket(byte, at) => {
+                        let kind = if byte == b'}' { OBJECT } else { ARRAY };
+                        if self.nesting.last() != Some(kind) {
+                            break;
+                        }
+                        self.nesting.pop();
+                        at += 1;
+                    }
+                    b' ' | b'\n' => at += 1,
+                    _ => break,
+                },
+                At::Key | At::KeyOrClose if matches!(byte, b' ' | b'\n') => at += 1,
+                _ => break,
+            }
+        }
+        self.at = next;
+        at
     }
 
     /// The input ends here: whether the value is complete. A number or literal at the end of the input is, if it
@@ -234,6 +365,17 @@ impl Scanner {
         matches!(self.at, At::Text | At::Escape | At::Hex { .. })
     }
 
+    /// Whether the next byte stands inside a string, and only a quote or a backslash would end the stretch.
+    #[inline]
+    pub(crate) fn in_plain_string(&self) -> bool {
+        self.at == At::Text && !self.high
+    }
+
+    /// Whether nothing was read.
+    pub(crate) fn is_new(&self) -> bool {
+        self.at == At::Before
+    }
+
     /// What the value is, once its first byte was seen.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.kind
@@ -245,6 +387,7 @@ impl Scanner {
     }
 
     /// Takes a stretch of a string, up to and with its closing quote or the backslash of an escape.
+    #[inline]
     fn text(&mut self, bytes: &[u8]) -> usize {
         if self.high && bytes[0] != b'\\' {
             self.high = false;
@@ -252,41 +395,26 @@ impl Scanner {
         }
         let mut taken = 0;
         loop {
-            taken += text::plain_len(&bytes[taken..]);
+            let (end, closed) = match self.high {
+                false => text::string_end(bytes, taken),
+                true => (taken, false),
+            };
+            taken = end;
+            if closed {
+                self.end_string();
+                return taken;
+            }
             match bytes.get(taken) {
                 None => return taken,
-                Some(b'"') => {
-                    self.end_string();
+                Some(b'\\') => {
+                    self.at = At::Escape;
                     return taken + 1;
                 }
-                Some(b'\\') => match bytes.get(taken + 1) {
-                    // The usual escapes, without leaving the string.
-                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') if !self.high => taken += 2,
-                    _ => {
-                        self.at = At::Escape;
-                        return taken + 1;
-                    }
-                },
                 Some(_) => {
                     self.offend();
                     taken += 1;
                 }
             }
-        }
-    }
-
-    /// Takes what needs no second look after the byte before: digits after a digit, the rest of a literal.
-    #[inline]
-    fn stretch(&mut self, bytes: &[u8]) -> usize {
-        match self.at {
-            At::Number(Number::Integer | Number::Fraction | Number::Exponent) => {
-                bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
-            }
-            At::Word(word, 1) if bytes.starts_with(&word.text()[1..]) => {
-                self.at = At::Word(word, word.text().len() as u8);
-                word.text().len() - 1
-            }
-            _ => 0,
         }
     }
 
@@ -300,8 +428,8 @@ impl Scanner {
                 self.in_key = true;
                 self.go(At::Text)
             }
-            At::KeyOrClose if byte == b'}' => self.close(OBJECT),
-            At::ValueOrClose if byte == b']' => self.close(ARRAY),
+            At::KeyOrClose if byte == b'}' => self.close(),
+            At::ValueOrClose if byte == b']' => self.close(),
             At::Before | At::Value | At::ValueOrClose | At::Key | At::KeyOrClose if is_space(byte) => Step::Taken,
             At::Before | At::Value | At::ValueOrClose => self.value(byte),
             At::Colon | At::Key | At::KeyOrClose => self.lose(),
@@ -377,13 +505,13 @@ impl Scanner {
         match (byte, self.nesting.last()) {
             (b',', Some(OBJECT)) => self.go(At::Key),
             (b',', Some(_)) => self.go(At::Value),
-            (b'}', Some(OBJECT)) => self.close(OBJECT),
-            (b']', Some(ARRAY)) => self.close(ARRAY),
+            (b'}', Some(OBJECT)) => self.close(),
+            (b']', Some(ARRAY)) => self.close(),
             _ => self.lose(),
         }
     }
 
-    fn close(&mut self, _kind: u8) -> Step {
+    fn close(&mut self) -> Step {
         self.nesting.pop();
         if self.nesting.len() == 0 {
             self.at = At::Done;

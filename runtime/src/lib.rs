@@ -7,11 +7,13 @@ mod fence;
 mod io;
 mod json;
 mod machine;
+mod markers;
 mod message;
 mod options;
 mod python;
 mod quoted;
 mod search;
+mod short;
 mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -22,10 +24,11 @@ pub use call_object::CallShape;
 pub use event::{Channel, Event};
 pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
 pub use json::close as close_json;
-pub use machine::{Confirm, Entry, Facts, Flow, Found, Machine, Marker, State};
+pub use machine::{Entry, Facts, Flow, Found, Machine, State};
+pub use markers::{Confirm, MAX_MARKERS, Marker, Markers, Needle, Search};
 pub use message::*;
 pub use options::Options;
-pub use stream::{ChatParser, ChatStream, Stream, parse};
+pub use stream::{ChatParser, ChatStream, Chunk, Stream, parse, parse_borrowed};
 pub use tools::*;
 pub use value::Types;
 

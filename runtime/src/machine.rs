@@ -8,64 +8,6 @@ use crate::io::Io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State(pub u16);
 
-/// A piece of syntax, split into its core and the white space that the template writes on either side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marker<'p> {
-    /// What must stand there, byte for byte. Never empty.
-    pub core: &'p str,
-    /// White space before the core; syntax as far as it is there.
-    pub before: &'p str,
-    /// White space after the core; syntax as far as it is there.
-    pub after: &'p str,
-    /// What must follow before the core counts.
-    pub confirm: Confirm<'p>,
-    /// Whether the core is taken, or left for the next state to read.
-    pub take: bool,
-}
-
-impl<'p> Marker<'p> {
-    /// A marker with no white space around it that needs nothing to confirm it.
-    pub const fn new(core: &'p str) -> Self {
-        Self { core, before: "", after: "", confirm: Confirm::Nothing, take: true }
-    }
-
-    /// With the white space that the template writes before and after the core.
-    pub const fn layout(mut self, before: &'p str, after: &'p str) -> Self {
-        self.before = before;
-        self.after = after;
-        self
-    }
-
-    /// Counts only where one of `cores`, or the end of the text, follows, white space aside.
-    pub const fn followed_by(mut self, cores: &'p [&'p str]) -> Self {
-        self.confirm = Confirm::Next(cores);
-        self
-    }
-
-    /// Counts only at the very end of the text.
-    pub const fn at_end(mut self) -> Self {
-        self.confirm = Confirm::End;
-        self
-    }
-
-    /// Is left for the next state to read.
-    pub const fn peek(mut self) -> Self {
-        self.take = false;
-        self
-    }
-}
-
-/// What must follow a marker before it counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confirm<'p> {
-    /// Nothing: it counts at once.
-    Nothing,
-    /// One of these, or the end of the text, white space aside.
-    Next(&'p [&'p str]),
-    /// The end of the text, white space aside.
-    End,
-}
-
 /// Where a step leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {

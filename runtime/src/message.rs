@@ -5,8 +5,11 @@ use std::fmt;
 
 use serde_json::Value;
 
+mod borrowed;
 // By hand: serde's derive would bring syn into every application.
 mod form;
+
+pub use borrowed::{BorrowedMessage, BorrowedToolCall};
 
 /// An assistant message.
 ///
@@ -92,6 +95,14 @@ impl Diagnostic {
     /// A diagnostic of this kind. `detail` is the name that it is about, or empty.
     pub fn new(kind: DiagnosticKind, call: Option<usize>, detail: impl Into<String>) -> Self {
         Self { kind, call, detail: detail.into() }
+    }
+
+    /// Puts it in its place among others. Which of two is noticed first depends on how the text is cut; the message must
+    /// not.
+    pub(crate) fn insert_into(self, others: &mut Vec<Diagnostic>) {
+        let rank = |d: &Diagnostic| (d.call.unwrap_or(usize::MAX), d.kind as u8);
+        let at = others.partition_point(|known| rank(known) <= rank(&self));
+        others.insert(at, self);
     }
 }
 

@@ -8,7 +8,9 @@ mod number;
 
 use memchr::memchr2;
 
-use crate::json::{MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, push_char};
+use crate::json::{
+    MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or, push_char,
+};
 
 const DICT: u8 = 0;
 const LIST: u8 = 1;
@@ -356,6 +358,9 @@ impl Translator {
 
     /// Takes a stretch of a string, up to and with the quote or backslash that ends it.
     fn text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        if !self.string.triple && !self.string.raw && !self.surrogates.waits() {
+            return self.plain_text(bytes, out);
+        }
         let quote = self.string.quote;
         let plain = memchr2(quote, b'\\', bytes).unwrap_or(bytes.len());
         if plain > 0 || bytes[0] == quote {
@@ -375,6 +380,40 @@ impl Translator {
             Some(_) => self.end_string(out),
         }
         plain + 1
+    }
+
+    /// The same for a string of the usual kind: what JSON writes in the same way is taken in one piece.
+    fn plain_text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let quote = self.string.quote;
+        out.reserve(bytes.len() + bytes.len() / 16);
+        let (mut from, mut at) = (0, 0);
+        loop {
+            at = next_special_or(bytes, at, quote);
+            let byte = bytes.get(at).copied();
+            if byte == Some(b'\\') && matches!(bytes.get(at + 1), Some(b'n' | b't' | b'r' | b'b' | b'f' | b'\\' | b'"'))
+            {
+                at += 2;
+                continue;
+            }
+            out.extend_from_slice(&bytes[from..at]);
+            match byte {
+                None => return at,
+                Some(byte) if byte == quote => {
+                    self.end_string(out);
+                    return at + 1;
+                }
+                Some(b'\\') => {
+                    self.at = At::Escape;
+                    return at + 1;
+                }
+                Some(byte) => {
+                    self.malformed |= matches!(byte, b'\n' | b'\r');
+                    escape_byte_into(byte, out);
+                }
+            }
+            at += 1;
+            from = at;
+        }
     }
 
     fn end_string(&mut self, out: &mut Vec<u8>) {

@@ -7,6 +7,7 @@
 use memchr::{memchr, memchr2};
 
 use crate::json::{MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, Utf8Carry, escape_into, is_token};
+use crate::markers::ByteSet;
 
 const OBJECT: u8 = 0;
 const ARRAY: u8 = 1;
@@ -91,11 +92,6 @@ enum Sign {
 }
 
 impl Translator {
-    /// A translator before its value.
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// Takes the next bytes and appends their JSON. `More`: all were taken. `Done(n)`: the value is complete, and `n`
     /// bytes belong to it; a number and a word end before the first byte that is not theirs. Where no value begins at
     /// all it is `Done` before the offending byte, malformed, and with nothing written. Never a misfit.
@@ -139,6 +135,26 @@ impl Translator {
     /// Whether the value broke a rule so far.
     pub(crate) fn malformed(&self) -> bool {
         self.malformed
+    }
+
+    /// Makes the translator new, keeping its memory.
+    pub(crate) fn reset(&mut self) {
+        let mut old = std::mem::take(self);
+        old.nesting.clear();
+        old.token.clear();
+        old.scanner.reset();
+        old.unescaped.clear();
+        self.nesting = old.nesting;
+        self.token = old.token;
+        self.scanner = old.scanner;
+        self.unescaped = old.unescaped;
+    }
+
+    /// Between quote tokens: the byte that may end the string.
+    pub(crate) fn text_ends(&self, quote: &str) -> Option<ByteSet> {
+        let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
+        let first = quote.as_bytes().first()?;
+        text.then(|| ByteSet::EMPTY.with(*first))
     }
 
     /// Takes bytes at the start of `rest`, which is `byte` and more; gives their count. None: the state changed and

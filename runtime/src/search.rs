@@ -1,9 +1,19 @@
-//! Finding markers in text that arrives in pieces, and the white space beside them.
+//! Finding markers in text that arrives in pieces, and the white space beside them. Every byte is looked at a bounded
+//! number of times, however the text is cut: what was compared before a piece ended is remembered.
 
-use crate::machine::{Confirm, Marker};
+use crate::markers::{Confirm, MAX_MARKERS, Marker, Markers};
 
 /// How much white space may stand between a marker and what confirms it, in bytes.
 pub(crate) const CONFIRM_SPACE: usize = 64;
+
+/// After so many places where no marker stands...
+const MISSES: usize = 16;
+
+/// ...of which one comes in so many bytes, whole markers are searched for instead,
+const OFTEN: usize = 48;
+
+/// at first within so many bytes.
+const REACH: usize = 512;
 
 /// Where a marker may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,105 +26,286 @@ pub(crate) enum Candidate {
     None,
 }
 
-impl Candidate {
-    /// Where it is, or may be.
-    pub(crate) fn at(self) -> Option<usize> {
-        match self {
-            Candidate::Full { at, .. } | Candidate::Partial { at } => Some(at),
-            Candidate::None => None,
+/// How far a search has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Look {
+    /// Up to here no marker begins.
+    pub(crate) from: usize,
+    /// The place where one may, as far as it was compared.
+    probe: Option<Probe>,
+    /// How many bytes were looked at; counted in test builds only.
+    pub(crate) work: Work,
+}
+
+/// Counts bytes that are looked at, in test builds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Work {
+    #[cfg(feature = "testing")]
+    bytes: u64,
+}
+
+impl Work {
+    #[inline]
+    pub(crate) fn add(&mut self, _bytes: usize) {
+        #[cfg(feature = "testing")]
+        {
+            self.bytes += _bytes as u64;
         }
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 }
 
-/// The first marker in `text` at or after `from`. With `last` the text is over: what is only the beginning of
-/// a marker is none.
-pub(crate) fn find(text: &[u8], from: usize, markers: &[Marker<'_>], last: bool) -> Candidate {
-    let mut at = from;
-    while let Some(offset) = next_first_byte(&text[at..], markers) {
-        at += offset;
-        match matches_at(text, at, markers, last) {
-            Candidate::None => at += 1,
-            found => return found,
-        }
+impl Look {
+    /// Goes on at `from`, with nothing compared yet.
+    pub(crate) fn restart(&mut self, from: usize) {
+        self.from = from;
+        self.probe = None;
     }
-    Candidate::None
-}
 
-/// The first position in `text` where the first byte of some marker stands.
-fn next_first_byte(text: &[u8], markers: &[Marker<'_>]) -> Option<usize> {
-    let mut bytes = [0u8; 3];
-    let mut count = 0;
-    for marker in markers {
-        let Some(&byte) = marker.core.as_bytes().first() else { continue };
-        if bytes[..count].contains(&byte) {
-            continue;
-        }
-        if count == bytes.len() {
-            return text.iter().position(|b| markers.iter().any(|m| m.core.as_bytes().first() == Some(b)));
-        }
-        bytes[count] = byte;
-        count += 1;
+    /// Whether a place is only half compared.
+    pub(crate) fn pending(&self) -> bool {
+        self.probe.is_some()
     }
-    match count {
-        0 => None,
-        1 => memchr::memchr(bytes[0], text),
-        2 => memchr::memchr2(bytes[0], bytes[1], text),
-        _ => memchr::memchr3(bytes[0], bytes[1], bytes[2], text),
-    }
-}
 
-/// Which marker stands exactly at `at`: the longest, and only when no longer one could still come.
-pub(crate) fn matches_at(text: &[u8], at: usize, markers: &[Marker<'_>], last: bool) -> Candidate {
-    let rest = &text[at..];
-    let mut best: Option<usize> = None;
-    let mut pending = 0;
-    for (index, marker) in markers.iter().enumerate() {
-        let core = marker.core.as_bytes();
-        if rest.starts_with(core) {
-            match confirmed(&rest[core.len()..], marker.confirm, last) {
-                Some(true) if best.is_none_or(|b| markers[b].core.len() < core.len()) => best = Some(index),
-                Some(_) => {}
-                None => pending = pending.max(core.len()),
+    /// The first `count` bytes of the text at hand are gone.
+    pub(crate) fn rebase(&mut self, count: usize) {
+        self.from = self.from.saturating_sub(count);
+        if let Some(probe) = &mut self.probe {
+            probe.at -= count;
+        }
+    }
+
+    /// The first marker in `text` that was not yet passed. With `last` the text is over: what is only the beginning
+    /// of a marker is none.
+    pub(crate) fn find(&mut self, text: &[u8], markers: &Markers<'_>, last: bool) -> Candidate {
+        let start = self.from;
+        let (mut misses, mut patience) = (0, MISSES);
+        loop {
+            if self.probe.is_none() {
+                let Some(at) = markers.next(text, self.from) else {
+                    self.work.add(text.len().saturating_sub(self.from));
+                    self.from = self.from.max(text.len());
+                    return Candidate::None;
+                };
+                self.work.add(at - self.from);
+                self.from = at;
             }
-        } else if !last && !rest.is_empty() && core.starts_with(rest) {
-            pending = pending.max(core.len());
+            if self.probe.is_some() || markers.may_begin(text, self.from) {
+                match self.compare(text, self.from, markers, last) {
+                    Candidate::None => {}
+                    found => return found,
+                }
+            } else {
+                self.work.add(2);
+            }
+            self.from += 1;
+            misses += 1;
+            if misses > patience && misses * OFTEN > self.from - start {
+                let before = self.from;
+                self.leap(text, markers);
+                misses = 0;
+                // Where that does not get far it is not worth its while.
+                patience = if self.from - before < REACH { patience * 2 } else { MISSES };
+            }
         }
     }
-    match best {
-        Some(index) if pending < markers[index].core.len() => Candidate::Full { index, at },
-        None if pending == 0 => Candidate::None,
-        _ => Candidate::Partial { at },
+
+    /// Where bytes of markers are all over the text: goes on to the first whole marker, or to where the end of the text
+    /// may cut one off.
+    fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
+        let mut reach = REACH;
+        loop {
+            let safe = text.len().saturating_sub(markers.longest);
+            if self.from >= safe {
+                return;
+            }
+            let end = safe.min(self.from + reach);
+            let mut found = end;
+            for marker in markers.list {
+                let within = &text[self.from..found + marker.core.len() - 1];
+                self.work.add(within.len());
+                if let Some(at) = memchr::memmem::find(within, marker.core.as_bytes()) {
+                    found = self.from + at;
+                }
+            }
+            self.from = found;
+            if found < end {
+                return;
+            }
+            reach *= 2;
+        }
+    }
+
+    /// Which marker stands exactly at `at`: the longest, and only when no longer one could still come. What was
+    /// compared is remembered where more text is needed.
+    pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
+        let mut probe = match self.probe.take() {
+            Some(probe) if probe.at == at => probe,
+            _ => Probe::new(at, markers),
+        };
+        let verdict = probe.go_on(text, markers, last, &mut self.work);
+        if let Candidate::Partial { .. } = verdict {
+            self.from = at;
+            self.probe = Some(probe);
+        }
+        verdict
     }
 }
 
-/// Whether what follows confirms a marker; `None` while more text is needed to tell.
-fn confirmed(after: &[u8], confirm: Confirm<'_>, last: bool) -> Option<bool> {
-    let cores = match confirm {
-        Confirm::Nothing => return Some(true),
-        Confirm::Next(cores) => cores,
-        Confirm::End => &[],
-    };
-    let space = after.iter().take_while(|b| b.is_ascii_whitespace()).count();
-    let rest = &after[space..];
-    if rest.is_empty() {
-        return if last {
-            Some(true)
-        } else if space > CONFIRM_SPACE {
-            Some(false)
-        } else {
-            None
+/// A place where a marker may stand, as far as it was compared. Sets of markers are bits, by position in the list.
+#[derive(Clone, Debug)]
+struct Probe {
+    at: usize,
+    /// So many bytes from `at` on were compared with the cores.
+    read: usize,
+    /// Markers that begin with those bytes and are longer.
+    alive: u64,
+    /// Markers whose core stands there whole, and that are not confirmed yet.
+    waiting: u64,
+    /// The longest marker that counts.
+    best: Option<usize>,
+    /// How far one of the waiting ones was confirmed.
+    confirming: Option<Confirming>,
+}
+
+/// What follows a marker, as far as it was compared with what confirms it.
+#[derive(Clone, Debug)]
+struct Confirming {
+    marker: usize,
+    space: usize,
+    /// So many bytes after the white space were compared.
+    read: usize,
+    /// The cores that begin with those bytes.
+    alive: u64,
+}
+
+/// The bits of the first `count` members of a list.
+fn all(count: usize) -> u64 {
+    if count >= MAX_MARKERS { u64::MAX } else { (1 << count) - 1 }
+}
+
+/// The members of a set, by their positions.
+fn members(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let next = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        next
+    })
+}
+
+/// Which of two markers that stand in the same place is meant: the longer one, or of two alike the first.
+fn goes_before(one: usize, other: usize, list: &[Marker<'_>]) -> bool {
+    let key = |index: usize| (std::cmp::Reverse(list[index].core.len()), index);
+    key(one) < key(other)
+}
+
+impl Probe {
+    fn new(at: usize, markers: &Markers<'_>) -> Self {
+        Self { at, read: 0, alive: all(markers.list.len()), waiting: 0, best: None, confirming: None }
+    }
+
+    fn go_on(&mut self, text: &[u8], markers: &Markers<'_>, last: bool, work: &mut Work) -> Candidate {
+        let list = markers.list;
+        while self.alive != 0
+            && let Some(&byte) = text.get(self.at + self.read)
+        {
+            work.add(1);
+            self.read += 1;
+            let mut alive = 0;
+            for index in members(self.alive) {
+                let core = list[index].core.as_bytes();
+                if core[self.read - 1] != byte {
+                    continue;
+                }
+                if core.len() > self.read {
+                    alive |= 1 << index;
+                } else if list[index].confirm == Confirm::Nothing {
+                    self.counts(index, list);
+                } else {
+                    self.waiting |= 1 << index;
+                }
+            }
+            self.alive = alive;
+        }
+        for index in members(self.waiting) {
+            let Some(counts) = self.confirm(text, index, &list[index], last, work) else { continue };
+            self.waiting &= !(1 << index);
+            if counts {
+                self.counts(index, list);
+            }
+        }
+        let pending = if last { self.waiting } else { self.alive | self.waiting };
+        match self.best {
+            Some(index) if !members(pending).any(|other| goes_before(other, index, list)) => {
+                Candidate::Full { index, at: self.at }
+            }
+            None if pending == 0 => Candidate::None,
+            _ => Candidate::Partial { at: self.at },
+        }
+    }
+
+    fn counts(&mut self, index: usize, list: &[Marker<'_>]) {
+        if self.best.is_none_or(|best| goes_before(index, best, list)) {
+            self.best = Some(index);
+        }
+    }
+
+    /// Whether what follows confirms a marker; `None` while more text is needed to tell.
+    fn confirm(&mut self, text: &[u8], index: usize, marker: &Marker<'_>, last: bool, work: &mut Work) -> Option<bool> {
+        let cores = match marker.confirm {
+            Confirm::Nothing => return Some(true),
+            Confirm::Next(cores) => cores,
+            Confirm::End => &[],
         };
+        let new = || Confirming { marker: index, space: 0, read: 0, alive: all(cores.len()) };
+        // Of several, one is gone on with; the others are compared anew.
+        let mut other;
+        let so_far = match &mut self.confirming {
+            Some(so_far) if so_far.marker != index => {
+                other = new();
+                &mut other
+            }
+            so_far => so_far.get_or_insert_with(new),
+        };
+        let after = self.at + marker.core.len();
+        loop {
+            let Some(&byte) = text.get(after + so_far.space + so_far.read) else {
+                return match (last, so_far.read) {
+                    (true, 0) => Some(true),
+                    (true, _) => Some(false),
+                    (false, _) => None,
+                };
+            };
+            work.add(1);
+            if so_far.read == 0 && byte.is_ascii_whitespace() {
+                so_far.space += 1;
+                if so_far.space > CONFIRM_SPACE {
+                    return Some(false);
+                }
+                continue;
+            }
+            so_far.read += 1;
+            let mut alive = 0;
+            for core in members(so_far.alive) {
+                let bytes = cores[core].as_bytes();
+                if bytes.get(so_far.read - 1) != Some(&byte) {
+                    continue;
+                }
+                if bytes.len() == so_far.read {
+                    return Some(true);
+                }
+                alive |= 1 << core;
+            }
+            so_far.alive = alive;
+            if alive == 0 {
+                return Some(false);
+            }
+        }
     }
-    if space > CONFIRM_SPACE {
-        return Some(false);
-    }
-    if cores.iter().any(|core| rest.starts_with(core.as_bytes())) {
-        return Some(true);
-    }
-    if cores.iter().any(|core| core.as_bytes().starts_with(rest)) {
-        return if last { Some(false) } else { None };
-    }
-    Some(false)
 }
 
 /// The end of `text` without the white space that belongs to a marker after it: as much of `layout` as is there.
@@ -129,32 +320,62 @@ pub(crate) fn trim_before(text: &[u8], layout: &str) -> usize {
 }
 
 /// How many bytes at the end of `text` could still belong to a marker after it.
-pub(crate) fn trailing_layout(text: &[u8], markers: &[Marker<'_>]) -> usize {
-    let most = markers.iter().map(|m| m.before.len()).max().unwrap_or(0);
-    let is_layout = |byte: &&u8| markers.iter().any(|m| m.before.as_bytes().contains(byte));
-    text.iter().rev().take(most).take_while(is_layout).count()
+pub(crate) fn trailing_layout(text: &[u8], markers: &Markers<'_>) -> usize {
+    text.iter().rev().take(markers.layout_length).take_while(|byte| markers.layout.has(**byte)).count()
 }
 
-/// Takes the white space at the start of `text` that belongs to the marker before it, and drops from `layout` what
-/// was used up. Returns how many bytes were taken; `layout` is empty as soon as the first other byte was seen.
-pub(crate) fn skip_after(text: &[u8], layout: &mut Vec<u8>) -> usize {
-    let mut taken = 0;
-    let mut used = 0;
-    while used < layout.len() {
-        let Some(&byte) = text.get(taken) else {
-            layout.drain(..used);
-            return taken;
-        };
-        match layout[used..].iter().position(|&b| b == byte) {
-            Some(offset) => {
-                used += offset + 1;
-                taken += 1;
+/// The white space that still belongs to the marker before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Skip {
+    /// Usual lengths stand in place.
+    bytes: [u8; Self::IN_PLACE],
+    longer: Vec<u8>,
+    from: usize,
+    len: usize,
+}
+
+impl Skip {
+    const IN_PLACE: usize = 24;
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.from == self.len
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.from = 0;
+        self.len = 0;
+    }
+
+    pub(crate) fn set(&mut self, layout: &str) {
+        self.from = 0;
+        self.len = layout.len();
+        match self.bytes.get_mut(..layout.len()) {
+            Some(bytes) => bytes.copy_from_slice(layout.as_bytes()),
+            None => {
+                self.longer.clear();
+                self.longer.extend_from_slice(layout.as_bytes());
             }
-            None => break,
         }
     }
-    layout.clear();
-    taken
+
+    /// Takes the white space at the start of `text` that belongs to the marker, and drops what was used up. Returns
+    /// how many bytes were taken; nothing is left as soon as the first other byte was seen.
+    pub(crate) fn take(&mut self, text: &[u8]) -> usize {
+        let mut taken = 0;
+        while self.from < self.len {
+            let Some(byte) = text.get(taken) else { return taken };
+            let layout = if self.len <= Self::IN_PLACE { &self.bytes[..self.len] } else { &self.longer[..] };
+            match layout[self.from..].iter().position(|b| b == byte) {
+                Some(offset) => {
+                    self.from += offset + 1;
+                    taken += 1;
+                }
+                None => break,
+            }
+        }
+        self.clear();
+        taken
+    }
 }
 
 /// The length of the start of `text` that is not an incomplete UTF-8 sequence.
@@ -185,23 +406,55 @@ pub(crate) fn whole_characters(text: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const MARKERS: &[Marker<'static>] =
-        &[Marker::new("</p>").followed_by(&["<p>", "</f>"]), Marker::new("<tool>"), Marker::new("<tool>>")];
+    const MARKERS: Markers<'static> = Markers::new(&[
+        Marker::new("</p>").followed_by(&["<p>", "</f>"]),
+        Marker::new("<tool>"),
+        Marker::new("<tool>>"),
+    ]);
+
+    fn find(text: &[u8], last: bool) -> Candidate {
+        let whole = Look::default().find(text, &MARKERS, last);
+        // However the text is cut, the answer is the same.
+        let mut look = Look::default();
+        for end in 0..text.len() {
+            if let full @ Candidate::Full { .. } = look.find(&text[..end], &MARKERS, false) {
+                assert_eq!(full, whole, "{} at {end}", text.escape_ascii());
+                return whole;
+            }
+        }
+        assert_eq!(look.find(text, &MARKERS, last), whole, "{}", text.escape_ascii());
+        whole
+    }
 
     #[test]
     fn the_longest_marker_counts_and_waits_while_it_may_come() {
-        assert_eq!(find(b"a<tool>", 0, MARKERS, false), Candidate::Partial { at: 1 });
-        assert_eq!(find(b"a<tool>x", 0, MARKERS, false), Candidate::Full { index: 1, at: 1 });
-        assert_eq!(find(b"a<tool>>", 0, MARKERS, false), Candidate::Full { index: 2, at: 1 });
-        assert_eq!(find(b"a<too", 0, MARKERS, true), Candidate::None);
+        assert_eq!(find(b"a<tool>", false), Candidate::Partial { at: 1 });
+        assert_eq!(find(b"a<tool>x", false), Candidate::Full { index: 1, at: 1 });
+        assert_eq!(find(b"a<tool>>", false), Candidate::Full { index: 2, at: 1 });
+        assert_eq!(find(b"a<tool>", true), Candidate::Full { index: 1, at: 1 });
+        assert_eq!(find(b"a<too", true), Candidate::None);
+        assert_eq!(find(b"a<<too<tool> ", true), Candidate::Full { index: 1, at: 6 });
+    }
+
+    #[test]
+    fn of_two_alike_the_first_counts_if_it_does() {
+        let markers = [Marker::new("<s>").at_end(), Marker::new("<s>")];
+        let find = |text: &[u8], last| Look::default().find(text, &Markers::new(&markers), last);
+        assert_eq!(find(b"<s>", false), Candidate::Partial { at: 0 });
+        assert_eq!(find(b"<s>\n", true), Candidate::Full { index: 0, at: 0 });
+        assert_eq!(find(b"<s>\nx", false), Candidate::Full { index: 1, at: 0 });
     }
 
     #[test]
     fn a_marker_counts_only_where_it_is_confirmed() {
-        assert_eq!(find(b"x</p> y", 0, MARKERS, false), Candidate::None);
-        assert_eq!(find(b"x</p>\n</", 0, MARKERS, false), Candidate::Partial { at: 1 });
-        assert_eq!(find(b"x</p>\n</f>", 0, MARKERS, false), Candidate::Full { index: 0, at: 1 });
-        assert_eq!(find(b"x</p>\n", 0, MARKERS, true), Candidate::Full { index: 0, at: 1 });
+        assert_eq!(find(b"x</p> y", false), Candidate::None);
+        assert_eq!(find(b"x</p>\n</", false), Candidate::Partial { at: 1 });
+        assert_eq!(find(b"x</p>\n</f>", false), Candidate::Full { index: 0, at: 1 });
+        assert_eq!(find(b"x</p>\n", true), Candidate::Full { index: 0, at: 1 });
+        assert_eq!(find(b"x</p>\n<", true), Candidate::None);
+        let spaces = |count: usize| [b"</p>".as_slice(), &b" ".repeat(count)].concat();
+        assert_eq!(find(&spaces(CONFIRM_SPACE), true), Candidate::Full { index: 0, at: 0 });
+        assert_eq!(find(&spaces(CONFIRM_SPACE + 1), true), Candidate::None);
     }
 
     #[test]
@@ -210,10 +463,14 @@ mod tests {
         assert_eq!(trim_before(b"a\n", "\n\n"), 1);
         assert_eq!(trim_before(b"a\n", "\n  "), 1);
         assert_eq!(trim_before(b"a ", "\n"), 2);
-        let mut layout = b"\n\n".to_vec();
-        assert_eq!(skip_after(b"\n", &mut layout), 1);
-        assert_eq!(skip_after(b"\n\n", &mut layout), 1);
-        assert!(layout.is_empty());
+        for long in [0, 40] {
+            let mut skip = Skip::default();
+            skip.set(&["\n\n", &" ".repeat(long)].concat());
+            assert_eq!(skip.take(b"\n"), 1);
+            assert!(!skip.is_empty());
+            assert_eq!(skip.take(b"\n\n"), 1);
+            assert!(skip.is_empty());
+        }
     }
 
     #[test]

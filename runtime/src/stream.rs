@@ -2,10 +2,91 @@
 //! Batch parsing is one push and a finish.
 
 use crate::event::{Channel, Event};
-use crate::io::{Io, Memory};
+use crate::io::{Io, Memory, Straight};
 use crate::machine::{Entry, Facts, Flow, Machine, State};
-use crate::message::Message;
+use crate::message::{BorrowedMessage, Message};
 use crate::options::Options;
+
+/// A piece of a model's output, cut anywhere: text, or bytes, which may also be cut inside a character.
+///
+/// Text is faster, for it need not be checked.
+///
+/// ```
+/// use unjinja_runtime::Chunk;
+///
+/// for chunk in [Chunk::from("né"), Chunk::from("né".as_bytes()), Chunk::from(&String::from("né"))] {
+///     assert_eq!(chunk.as_bytes(), [b'n', 0xC3, 0xA9]);
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum Chunk<'t> {
+    /// Whole characters.
+    Text(&'t str),
+    /// Any bytes.
+    Bytes(&'t [u8]),
+}
+
+impl<'t> Chunk<'t> {
+    /// Its bytes.
+    #[inline]
+    pub fn as_bytes(self) -> &'t [u8] {
+        match self {
+            Chunk::Text(text) => text.as_bytes(),
+            Chunk::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// Its text, if it is whole characters.
+    #[inline]
+    pub(crate) fn to_text(self) -> Option<&'t str> {
+        match self {
+            Chunk::Text(text) => Some(text),
+            Chunk::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+        }
+    }
+
+    fn as_text(self) -> Option<&'t str> {
+        match self {
+            Chunk::Text(text) => Some(text),
+            Chunk::Bytes(_) => None,
+        }
+    }
+}
+
+impl<'t> From<&'t str> for Chunk<'t> {
+    #[inline]
+    fn from(text: &'t str) -> Self {
+        Chunk::Text(text)
+    }
+}
+
+impl<'t> From<&'t String> for Chunk<'t> {
+    #[inline]
+    fn from(text: &'t String) -> Self {
+        Chunk::Text(text)
+    }
+}
+
+impl<'t> From<&'t [u8]> for Chunk<'t> {
+    #[inline]
+    fn from(bytes: &'t [u8]) -> Self {
+        Chunk::Bytes(bytes)
+    }
+}
+
+impl<'t> From<&'t Vec<u8>> for Chunk<'t> {
+    #[inline]
+    fn from(bytes: &'t Vec<u8>) -> Self {
+        Chunk::Bytes(bytes)
+    }
+}
+
+impl<'t, const N: usize> From<&'t [u8; N]> for Chunk<'t> {
+    #[inline]
+    fn from(bytes: &'t [u8; N]) -> Self {
+        Chunk::Bytes(bytes)
+    }
+}
 
 /// A parser in the middle of a turn.
 ///
@@ -13,61 +94,74 @@ use crate::options::Options;
 pub struct Stream<M> {
     machine: M,
     options: Options,
-    memory: Memory,
-    state: State,
-    /// Text that is not settled yet; its start is where the offsets in `memory` count from.
+    run: Run,
+    /// Text that is not settled yet; its start is where the offsets in the memory count from.
     carry: Vec<u8>,
     finished: bool,
+}
+
+/// Where a machine stands.
+struct Run {
+    memory: Memory,
+    state: State,
 }
 
 impl<M: Machine> Stream<M> {
     /// A parser for one turn. What `options` says that the prompt already wrote beyond the generation prompt is part
     /// of the message: its events come with the first push.
     pub fn new(machine: M, options: &Options) -> Self {
-        let mut stream = Self {
-            state: machine.start(),
-            machine,
-            options: options.clone(),
-            memory: Memory::new(options.clone()),
-            carry: Vec::new(),
-            finished: false,
-        };
-        stream.begin();
-        stream
-    }
-
-    fn begin(&mut self) {
-        let facts = self.machine.facts();
-        let (entry, rest) = enter(facts, self.machine.entries(), &self.options);
-        self.state = self.machine.start();
-        if let Some(entry) = entry {
-            self.state = entry.state;
-            if entry.channel == Channel::Reasoning && !self.options.extract_reasoning {
-                let opener = entry.text.strip_prefix(facts.assistant_start).unwrap_or(entry.text);
-                self.memory.reasoning_opened(opener);
-            }
-        }
-        self.carry.extend_from_slice(entry.map_or("", |entry| entry.read).as_bytes());
-        self.carry.extend_from_slice(rest.as_bytes());
-        self.carry.extend_from_slice(self.options.continue_from.as_bytes());
+        let (run, written) = Run::begin(&machine, options);
+        let carry = written.concat().into_bytes();
+        Self { run, machine, options: options.clone(), carry, finished: false }
     }
 
     /// More of the model's output, cut anywhere, also inside a character.
-    pub fn push(&mut self, text: impl AsRef<[u8]>, mut sink: impl FnMut(Event<'_>)) {
-        self.push_bytes(text.as_ref(), &mut sink);
+    #[inline]
+    pub fn push<'t>(&mut self, text: impl Into<Chunk<'t>>, mut sink: impl FnMut(Event<'_>)) {
+        let chunk = text.into();
+        let memory = &mut self.run.memory;
+        let waiting = !self.carry.is_empty();
+        let Some((text, end)) = memory.straight.pass(chunk, waiting) else {
+            return self.push_chunk(chunk, &mut sink);
+        };
+        memory.look.work.add(text.len());
+        if waiting || end < text.len() {
+            return self.pass_and_wait(text, end, &mut sink);
+        }
+        sink(memory.straight.event(text));
     }
 
-    fn push_bytes(&mut self, text: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
+    /// Passes on the white space that waited and the text up to `end`; what follows waits.
+    #[inline]
+    fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
+        let memory = &mut self.run.memory;
+        match self.carry.as_slice() {
+            [] => {}
+            b" " => sink(memory.straight.event(" ")),
+            b"\n" => sink(memory.straight.event("\n")),
+            space => sink(memory.straight.event(std::str::from_utf8(space).unwrap_or_default())),
+        }
+        sink(memory.straight.event(&text[..end]));
+        self.carry.clear();
+        self.carry.extend_from_slice(text[end..].as_bytes());
+        memory.passed(text.len() - end);
+    }
+
+    fn push_chunk(&mut self, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
         if self.finished {
             self.reset();
         }
+        if self.run.memory.read_straight(chunk, &mut self.carry, sink) {
+            return;
+        }
+        let text = chunk.as_bytes();
         if self.carry.is_empty() {
-            let settled = self.run(text, false, sink);
+            let settled = self.run.go(&self.machine, &self.options, chunk, false, sink);
             self.carry.extend_from_slice(&text[settled..]);
         } else {
             let mut carry = std::mem::take(&mut self.carry);
             carry.extend_from_slice(text);
-            let settled = self.run(&carry, false, sink);
+            let settled = self.run.go(&self.machine, &self.options, Chunk::Bytes(&carry), false, sink);
             carry.drain(..settled);
             self.carry = carry;
         }
@@ -75,20 +169,11 @@ impl<M: Machine> Stream<M> {
 
     /// The output is over: settles everything that was held back. A later push begins a new turn.
     pub fn finish(&mut self, mut sink: impl FnMut(Event<'_>)) {
-        self.finish_bytes(&[], &mut sink);
-    }
-
-    fn finish_bytes(&mut self, text: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
         if self.finished {
             return;
         }
         let mut carry = std::mem::take(&mut self.carry);
-        if carry.is_empty() {
-            self.run(text, true, sink);
-        } else {
-            carry.extend_from_slice(text);
-            self.run(&carry, true, sink);
-        }
+        self.run.go(&self.machine, &self.options, Chunk::Bytes(&carry), true, &mut sink);
         carry.clear();
         self.carry = carry;
         self.finished = true;
@@ -98,24 +183,55 @@ impl<M: Machine> Stream<M> {
     /// not yet settled.
     pub fn reset(&mut self) -> Vec<u8> {
         let rest = std::mem::take(&mut self.carry);
-        self.memory = Memory::new(self.options.clone());
+        let (run, written) = Run::begin(&self.machine, &self.options);
+        self.run = run;
+        self.carry = written.concat().into_bytes();
         self.finished = false;
-        self.begin();
         rest
     }
 
-    /// Runs the machine over `text`; returns how many bytes are settled.
-    fn run(&mut self, text: &[u8], last: bool, sink: &mut dyn FnMut(Event<'_>)) -> usize {
-        let mut io = Io { memory: &mut self.memory, text, last, sink };
+    /// How many bytes were looked at so far, each as often as it was: what is read twice counts twice.
+    #[cfg(feature = "testing")]
+    pub fn bytes_looked_at(&self) -> u64 {
+        self.run.memory.look.work.bytes()
+    }
+}
+
+impl Run {
+    /// Before the first byte, and what the prompt already wrote of the turn.
+    fn begin<'o, M: Machine>(machine: &'o M, options: &'o Options) -> (Self, [&'o str; 3]) {
+        let facts = machine.facts();
+        let mut memory = Memory::new(options);
+        let (entry, rest) = enter(facts, machine.entries(), options);
+        let Some(entry) = entry else {
+            return (Self { memory, state: machine.start() }, ["", rest, &options.continue_from]);
+        };
+        if entry.channel == Channel::Reasoning && !options.extract_reasoning {
+            memory.reasoning_opened(entry.text.strip_prefix(facts.assistant_start).unwrap_or(entry.text));
+        }
+        (Self { memory, state: entry.state }, [entry.read, rest, &options.continue_from])
+    }
+
+    /// Runs the machine over the text at hand; returns how many bytes are settled.
+    fn go<M: Machine>(
+        &mut self,
+        machine: &M,
+        options: &Options,
+        text: Chunk<'_>,
+        last: bool,
+        sink: &mut dyn FnMut(Event<'_>),
+    ) -> usize {
+        self.memory.straight = Straight::NOTHING;
+        let mut io = Io { memory: &mut self.memory, options, text: text.as_bytes(), valid: text.as_text(), last, sink };
         let mut state = self.state;
         loop {
-            match self.machine.step(state, &mut io) {
+            match machine.step(state, &mut io) {
                 Flow::Go(next) => state = next,
                 Flow::Misfit => match io.recover() {
                     Some(next) => state = next,
                     None => {
                         io.end_call_incomplete();
-                        state = self.machine.plain();
+                        state = machine.plain();
                     }
                 },
                 Flow::Wait if !last => break,
@@ -126,7 +242,7 @@ impl<M: Machine> Stream<M> {
                         state = next;
                         continue;
                     }
-                    self.machine.end(state, &mut io);
+                    machine.end(state, &mut io);
                     io.settle();
                     break;
                 }
@@ -164,11 +280,32 @@ fn enter<'e, 'o>(facts: Facts<'e>, entries: &'e [Entry<'e>], options: &'o Option
     }
 }
 
-/// Parses a whole output.
-pub fn parse<M: Machine>(machine: M, output: impl AsRef<[u8]>, options: &Options) -> Message {
-    let mut message = Message::default();
-    let mut stream = Stream::new(machine, options);
-    stream.finish_bytes(output.as_ref(), &mut |event| message.apply(&event));
+/// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
+    parse_borrowed(machine, output, options).into_owned()
+}
+
+/// Parses a whole output, and copies nothing of it that stands there as it is to be: texts, and arguments in JSON.
+pub fn parse_borrowed<'t, M: Machine>(
+    machine: M,
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    let chunk = match output.into() {
+        Chunk::Bytes(bytes) => std::str::from_utf8(bytes).map_or(Chunk::Bytes(bytes), Chunk::Text),
+        text => text,
+    };
+    let (mut run, written) = Run::begin(&machine, options);
+    let mut message = BorrowedMessage::default();
+    if written.iter().all(|text| text.is_empty()) {
+        let mut pieces = message.of(chunk.as_text().unwrap_or_default());
+        run.go(&machine, options, chunk, true, &mut |event| pieces.apply(event));
+        return message;
+    }
+    let mut whole = written.concat().into_bytes();
+    whole.extend_from_slice(chunk.as_bytes());
+    let mut pieces = message.of("");
+    run.go(&machine, options, Chunk::Bytes(&whole), true, &mut |event| pieces.apply(event));
     message
 }
 
@@ -178,7 +315,10 @@ pub trait ChatParser: Send + Sync {
     fn facts(&self) -> Facts<'_>;
 
     /// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
-    fn parse(&self, output: &[u8], options: &Options) -> Message;
+    fn parse(&self, output: Chunk<'_>, options: &Options) -> Message;
+
+    /// Parses a whole output, and copies nothing that stands there as it is to be.
+    fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t>;
 
     /// A streaming parser for one turn.
     fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send>;
@@ -187,7 +327,7 @@ pub trait ChatParser: Send + Sync {
 /// Any model's parser in the middle of a turn; see [`Stream`].
 pub trait ChatStream {
     /// More of the model's output, cut anywhere.
-    fn push(&mut self, text: &[u8], sink: &mut dyn FnMut(Event<'_>));
+    fn push(&mut self, text: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>));
 
     /// The output is over.
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
@@ -201,8 +341,12 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
         Machine::facts(self)
     }
 
-    fn parse(&self, output: &[u8], options: &Options) -> Message {
+    fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {
         parse(self.clone(), output, options)
+    }
+
+    fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
+        parse_borrowed(self.clone(), output, options)
     }
 
     fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send> {
@@ -211,12 +355,12 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
 }
 
 impl<M: Machine> ChatStream for Stream<M> {
-    fn push(&mut self, text: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
-        self.push_bytes(text, sink);
+    fn push(&mut self, text: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
+        Stream::push(self, text, sink);
     }
 
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {
-        self.finish_bytes(&[], sink);
+        Stream::finish(self, sink);
     }
 
     fn reset(&mut self) -> Vec<u8> {

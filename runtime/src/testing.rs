@@ -4,14 +4,14 @@
 //!
 //! ```
 //! use unjinja_runtime::testing::{Case, json};
-//! # use unjinja_runtime::{Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, State};
+//! # use unjinja_runtime::{Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Markers, State};
 //! # /// A format written by hand: `<think>` opens reasoning, `</think>` closes it.
 //! # #[derive(Clone)]
 //! # struct Parser;
-//! # const CONTENT: &[Marker<'static>] = &[Marker::new("<think>"), Marker::new("<call>")];
-//! # const REASONING: &[Marker<'static>] = &[Marker::new("</think>")];
-//! # const NAME: &[Marker<'static>] = &[Marker::new(":")];
-//! # const END: &[Marker<'static>] = &[Marker::new("</call>")];
+//! # static CONTENT: Markers<'static> = Markers::new(&[Marker::new("<think>"), Marker::new("<call>")]);
+//! # static REASONING: Markers<'static> = Markers::new(&[Marker::new("</think>")]);
+//! # static NAME: Markers<'static> = Markers::new(&[Marker::new(":")]);
+//! # static END: Markers<'static> = Markers::new(&[Marker::new("</call>")]);
 //! # impl Machine for Parser {
 //! #     fn facts(&self) -> Facts<'_> {
 //! #         let sha256 = "";
@@ -22,11 +22,11 @@
 //! #     fn entries(&self) -> &[Entry<'_>] { &[] }
 //! #     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
 //! #         match (state.0, match state.0 {
-//! #             0 => io.text(Channel::Content, CONTENT),
-//! #             1 => io.text(Channel::Reasoning, REASONING),
-//! #             2 => io.name(NAME),
-//! #             3 => io.json_arguments(&[]),
-//! #             _ => io.expect(END),
+//! #             0 => io.text(Channel::Content, &CONTENT),
+//! #             1 => io.text(Channel::Reasoning, &REASONING),
+//! #             2 => io.name(&NAME),
+//! #             3 => io.json_arguments(&Markers::NONE),
+//! #             _ => io.expect(&END),
 //! #         }) {
 //! #             (_, Found::Wait) => Flow::Wait,
 //! #             (0, Found::Marker(0)) => { io.open_reasoning(); Flow::Go(State(1)) }

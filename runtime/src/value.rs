@@ -171,15 +171,8 @@ impl<R> Candidate<R> {
 }
 
 impl ValueWriter {
-    /// A writer for one value of these types. With `python`, Python literals are read where JSON is; without it,
-    /// only where a string is not allowed, but something is that Python spells differently.
-    pub(crate) fn new(types: Types, python: bool) -> Self {
-        let mut writer = Self::default();
-        writer.restart(types, python);
-        writer
-    }
-
-    /// Makes the writer new for another value, keeping its memory.
+    /// Makes the writer new for one value of these types, keeping its memory. With `python`, Python literals are read
+    /// where JSON is; without it, only where a string is not allowed, but something is that Python spells differently.
     pub(crate) fn restart(&mut self, types: Types, python: bool) {
         self.types = types;
         self.python = python;
@@ -195,6 +188,11 @@ impl ValueWriter {
         self.carry = Utf8Carry::new();
         self.invalid_utf8 = false;
         self.mismatch = false;
+    }
+
+    /// Whether the rest of the text is a string, of which no character is half read.
+    pub(crate) fn writes_text(&self) -> bool {
+        self.in_text && self.carry.is_empty()
     }
 
     /// Takes the next bytes of the text and appends what is certain of the JSON.

@@ -1,10 +1,9 @@
 //! The arguments of a call object, on their way from the object's JSON to the call's.
 
-use super::{CallPart, Sink};
-use crate::json::{Kind, Progress, Scanner, Unescaper, Utf8Carry, is_space};
+use crate::json::{Kind, Progress, Scanner, Unescaper, is_space};
 
 /// Passes the arguments on: those that are given as JSON text in a string as that text, all else as they stand.
-/// Without a sink, as long as the name is not known, they are kept.
+/// As long as the name is not known they are kept.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arguments {
     form: Form,
@@ -13,9 +12,19 @@ pub(super) struct Arguments {
     /// A word that may be `null`, so far.
     null: Vec<u8>,
     text: InString,
-    carry: Utf8Carry,
+    /// What is to be passed on, where it is not the bytes as they came.
+    out: Vec<u8>,
     malformed: bool,
-    invalid_utf8: bool,
+}
+
+/// What is to be passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    Nothing,
+    /// The bytes as they came.
+    AsItIs,
+    /// What was written.
+    Written,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,8 +41,6 @@ enum Form {
 #[derive(Debug, Clone, Default)]
 struct InString {
     unescaper: Unescaper,
-    /// The text of the last bytes.
-    out: Vec<u8>,
     check: Scanner,
     /// The text has a byte that is not white space.
     started: bool,
@@ -43,21 +50,21 @@ struct InString {
 }
 
 impl InString {
-    fn feed(&mut self, json: &[u8]) {
-        self.out.clear();
-        self.unescaper.feed(json, &mut self.out);
-        self.started |= !self.out.iter().copied().all(is_space);
+    /// Writes the text of the next bytes.
+    fn feed(&mut self, json: &[u8], out: &mut Vec<u8>) {
+        self.unescaper.feed(json, out);
+        self.started |= !out.iter().copied().all(is_space);
         let mut taken = 0;
         if !self.ended {
-            match self.check.feed(&self.out) {
+            match self.check.feed(out) {
                 Progress::Done(count) => {
                     self.ended = true;
                     taken = count;
                 }
-                _ => taken = self.out.len(),
+                _ => taken = out.len(),
             }
         }
-        self.malformed |= self.check.malformed() || !self.out[taken..].iter().copied().all(is_space);
+        self.malformed |= self.check.malformed() || !out[taken..].iter().copied().all(is_space);
     }
 
     /// The string ended: no text at all stands for no arguments, all else has to be an object.
@@ -65,76 +72,96 @@ impl InString {
         let object = self.check.kind() == Some(Kind::Object) && self.check.finish();
         self.malformed |= self.started && !object;
     }
+
+    fn reset(&mut self) {
+        self.unescaper = Unescaper::new();
+        self.check.reset();
+        self.started = false;
+        self.ended = false;
+        self.malformed = false;
+    }
 }
 
 impl Arguments {
-    /// Takes the next bytes of the value's JSON text.
-    pub(super) fn feed(&mut self, json: &[u8], on: Option<&mut Sink<'_>>) {
+    pub(super) fn reset(&mut self) {
+        self.form = Form::Unknown;
+        self.held.clear();
+        self.null.clear();
+        self.text.reset();
+        self.out.clear();
+        self.malformed = false;
+    }
+
+    /// Takes the next bytes of the value's JSON text, with `done` its last ones. Where the name is known, says what is
+    /// to be passed on; `written` of JSON that stands in no input.
+    pub(super) fn feed(&mut self, json: &[u8], named: bool, done: bool, written: bool) -> Piece {
+        self.out.clear();
         if self.form == Form::Unknown {
             self.form = match json.first() {
-                None => return,
+                None => Form::Unknown,
                 Some(b'"') => Form::InString,
                 Some(b'n') => Form::Null,
                 Some(_) => Form::Native,
             };
         }
         match self.form {
-            Form::Null => self.null.extend_from_slice(json),
-            Form::InString => {
-                self.text.feed(json);
-                let text = std::mem::take(&mut self.text.out);
-                self.pass(&text, on);
-                self.text.out = text;
+            Form::Unknown => {}
+            Form::Null => {
+                self.null.extend_from_slice(json);
+                if done && self.null != b"null" {
+                    self.out.append(&mut self.null);
+                }
             }
-            _ => self.pass(json, on),
+            Form::InString => {
+                self.text.feed(json, &mut self.out);
+                if done {
+                    self.text.end();
+                    self.malformed |= self.text.malformed;
+                }
+            }
+            Form::Native if json.is_empty() => {}
+            Form::Native if named && !written => return Piece::AsItIs,
+            Form::Native => self.out.extend_from_slice(json),
         }
+        if self.out.is_empty() {
+            return Piece::Nothing;
+        }
+        if named {
+            return Piece::Written;
+        }
+        self.held.append(&mut self.out);
+        Piece::Nothing
     }
 
-    /// The value is complete.
-    pub(super) fn end(&mut self, mut on: Option<&mut Sink<'_>>) {
-        if self.form == Form::Null && self.null != b"null" {
-            let word = std::mem::take(&mut self.null);
-            self.pass(&word, on.as_deref_mut());
+    /// The input ended inside the value, with these bytes held back. Returns whether something was written.
+    pub(super) fn abort(&mut self, json: &[u8]) -> bool {
+        if self.feed(json, true, false, true) == Piece::Nothing {
+            self.out.clear();
         }
-        if self.form == Form::InString {
-            self.text.end();
-            self.malformed |= self.text.malformed;
-        }
-        if let Some(on) = on {
-            self.settle(on);
-        }
+        self.out.append(&mut self.null);
+        !self.out.is_empty()
     }
 
-    /// The input ended inside the value.
-    pub(super) fn abort(&mut self, on: &mut Sink<'_>) {
-        let word = std::mem::take(&mut self.null);
-        self.pass(&word, Some(&mut *on));
-        self.settle(on);
+    /// The name is known: what was kept is written. Returns whether there is something.
+    pub(super) fn release(&mut self) -> bool {
+        if self.held.is_empty() {
+            return false;
+        }
+        std::mem::swap(&mut self.held, &mut self.out);
+        self.held.clear();
+        true
     }
 
-    /// The name is known: what was kept may go.
-    pub(super) fn release(&mut self, on: &mut Sink<'_>) {
-        let held = std::mem::take(&mut self.held);
-        self.pass(&held, Some(&mut *on));
-        self.settle(on);
+    pub(super) fn written(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Whether bytes are passed on as they come.
+    pub(super) fn pass_on(&self) -> bool {
+        self.form == Form::Native
     }
 
     pub(super) fn malformed(&self) -> bool {
         self.malformed || self.text.malformed
-    }
-
-    pub(super) fn invalid_utf8(&self) -> bool {
-        self.invalid_utf8
-    }
-
-    fn pass(&mut self, json: &[u8], on: Option<&mut Sink<'_>>) {
-        match on {
-            Some(on) => self.invalid_utf8 |= self.carry.feed(json, &mut |text| on(CallPart::Arguments(text))),
-            None => self.held.extend_from_slice(json),
-        }
-    }
-
-    fn settle(&mut self, on: &mut Sink<'_>) {
-        self.invalid_utf8 |= self.carry.finish(&mut |text| on(CallPart::Arguments(text)));
     }
 }

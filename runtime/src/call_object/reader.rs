@@ -1,6 +1,7 @@
 //! One value of a call object, as JSON text, whichever syntax it is written in.
 
 use crate::json::{Progress, Scanner};
+use crate::markers::ByteSet;
 use crate::python::Translator;
 
 /// Reads one value at a time.
@@ -13,16 +14,24 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Takes the next bytes; gives the JSON text of those that belong to the value.
-    pub(super) fn feed<'b>(&'b mut self, python: bool, bytes: &'b [u8]) -> (Progress, &'b [u8]) {
+    /// Takes the next bytes; gives the JSON text of those that belong to the value. JSON stops before a byte outside
+    /// of strings that is one of `stops` and stands at or after `from`; where strings begin and end in a Python literal
+    /// is not known.
+    pub(super) fn feed<'b>(
+        &'b mut self,
+        python: bool,
+        bytes: &'b [u8],
+        from: usize,
+        stops: &ByteSet,
+    ) -> (Progress, &'b [u8]) {
         if python {
             self.out.clear();
             let progress = self.literal.feed(bytes, &mut self.out);
             return (progress, &self.out);
         }
-        let progress = self.json.feed(bytes);
+        let progress = self.json.feed_until(bytes, from, stops);
         match progress {
-            Progress::Done(count) => (progress, &bytes[..count]),
+            Progress::Done(count) | Progress::Stop(count) => (progress, &bytes[..count]),
             _ => (progress, bytes),
         }
     }
@@ -36,13 +45,23 @@ impl Reader {
         &self.out
     }
 
+    /// What reads JSON.
+    pub(super) fn scanner(&mut self) -> &mut Scanner {
+        &mut self.json
+    }
+
     pub(super) fn malformed(&self) -> bool {
         self.json.malformed() || self.literal.malformed()
     }
 
-    /// Whether the next byte stands inside a string; of a Python literal that is not known, and taken to be so.
-    pub(super) fn in_string(&self, python: bool) -> bool {
-        python || self.json.in_string()
+    /// Whether the next byte stands inside a JSON string, where only quotes and backslashes say anything.
+    pub(super) fn in_plain_string(&self) -> bool {
+        self.json.in_plain_string()
+    }
+
+    /// Whether nothing of the value was read.
+    pub(super) fn is_new(&self) -> bool {
+        self.json.is_new()
     }
 
     pub(super) fn reset(&mut self) {

@@ -28,36 +28,47 @@ struct Said {
 
 /// Reads in pieces. Parts are written as `name(arguments)#id`, in the order of their coming.
 fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
-    let mut object = CallObject::new();
+    let mut object = CallObject::default();
     let (mut parts, mut arguments) = (String::new(), String::new());
-    let mut named = false;
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut end = Progress::More;
-    let mut at = 0;
-    let mut on = |part: CallPart<'_>| match part {
-        CallPart::Name(name) => {
-            assert!(!std::mem::replace(&mut named, true), "one name");
-            parts.push_str(name);
+    let (mut from, mut to) = (0, 0);
+    while end == Progress::More && (from < to || to < bytes.len()) {
+        if from == to {
+            to = (to + step.max(1)).min(bytes.len());
         }
-        CallPart::Id(id) => parts.push_str(&format!("#{id}#")),
-        CallPart::Arguments(json) => {
-            assert!(!parts.is_empty() && !json.is_empty());
-            arguments.push_str(json);
-        }
-    };
-    for piece in bytes.chunks(step.max(1)) {
-        end = object.feed(shape, piece, &mut on);
-        match &mut end {
-            Progress::More => at += piece.len(),
-            Progress::Done(n) | Progress::Misfit(n) => {
-                *n += at;
-                break;
+        // A character that is cut waits for the rest of it.
+        let whole = if to < bytes.len() { crate::search::whole_characters(&bytes[from..to]) } else { to - from };
+        let (part, count) = object.next(shape, &bytes[from..from + whole], usize::MAX, &ByteSet::EMPTY);
+        from += count;
+        match part {
+            Part::More if from < to => to = (to + step.max(1)).min(bytes.len()),
+            Part::More => {}
+            Part::Done => end = Progress::Done(from),
+            Part::Misfit => end = Progress::Stop(from),
+            Part::Name => {
+                assert!(parts.is_empty() || parts.ends_with('#'), "one name");
+                if let Some(id) = object.id() {
+                    parts.push_str(&format!("#{}#", lossy(id)));
+                }
+                parts.push_str(&lossy(object.name()));
             }
+            Part::Id => parts.push_str(&format!("#{}#", lossy(object.id().expect("an id")))),
+            Part::Arguments(count) => {
+                assert!(!parts.is_empty() && count > 0);
+                arguments.push_str(&lossy(&bytes[from - count..from]));
+            }
+            Part::Written => {
+                assert!(!parts.is_empty() && !object.written().is_empty());
+                arguments.push_str(&lossy(object.written()));
+            }
+            Part::Stop => unreachable!("nothing was asked for"),
         }
     }
-    if end == Progress::More {
-        assert!(!object.finish(shape, &mut on));
+    if end == Progress::More && object.finish(shape) {
+        arguments.push_str(&lossy(object.written()));
     }
-    if matches!(end, Progress::Misfit(_)) {
+    if matches!(end, Progress::Stop(_)) {
         assert!(!object.named() && parts.is_empty());
     }
     Said { parts: format!("{parts}({arguments})"), end, malformed: object.malformed() }
@@ -152,7 +163,7 @@ fn says_where_it_is_no_call() {
         (STRICT, r#"{"names": 1}"#, 6),
         (STRICT, r#"{"type": 1}"#, 2),
     ] {
-        check(&shape, text, "()", Progress::Misfit(at), false);
+        check(&shape, text, "()", Progress::Stop(at), false);
     }
 }
 
@@ -196,26 +207,31 @@ fn a_call_cut_short_gives_what_came() {
 
 #[test]
 fn arguments_flow_once_the_name_is_known() {
-    let mut object = CallObject::new();
+    let mut object = CallObject::default();
     let mut parts = Vec::new();
     for piece in [r#"{"name": "f", "arguments": {"a": "#, "1, \"b", "\": \"x\"}", "}"] {
-        object.feed(&FLAT, piece.as_bytes(), &mut |part| parts.push(format!("{part:?}")));
+        let mut from = 0;
+        loop {
+            let (part, count) = object.next(&FLAT, &piece.as_bytes()[from..], usize::MAX, &ByteSet::EMPTY);
+            from += count;
+            match part {
+                Part::More | Part::Done => break,
+                Part::Arguments(count) => parts.push(&piece[from - count..from]),
+                Part::Name => parts.push("name"),
+                other => panic!("{other:?}"),
+            }
+        }
     }
-    let fragments =
-        [r#"Name("f")"#, r#"Arguments("{\"a\": ")"#, r#"Arguments("1, \"b")"#, r#"Arguments("\": \"x\"}")"#];
-    assert_eq!(parts, fragments);
+    assert_eq!(parts, ["name", r#"{"a": "#, r#"1, "b"#, r#"": "x"}"#]);
 }
 
 #[test]
-fn invalid_utf8_is_replaced_and_noted() {
+fn invalid_utf8_is_passed_on_for_what_it_is() {
     let text = b"{\"arguments\": {\"a\": \"\xff\"}, \"name\": \"f\xc3\"}";
     for step in [1, 2, 3, 50] {
         let said = read(&FLAT, text, step);
         assert_eq!(said.parts, "f\u{fffd}({\"a\": \"\u{fffd}\"})");
     }
-    let mut object = CallObject::new();
-    object.feed(&FLAT, text, &mut |_| {});
-    assert!(object.invalid_utf8());
 }
 
 #[test]

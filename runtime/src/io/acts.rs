@@ -1,12 +1,12 @@
 //! What a step does when it has found something: a call is announced, an argument begins, reasoning ends. And what
 //! the engine does when the text does not fit, or is over.
 
-use super::{Call, Hold, Io, Reader, Written};
+use super::{Call, Hold, Io, Reading, Written};
 use crate::event::{Channel, Event};
 use crate::json;
 use crate::machine::State;
 use crate::message::DiagnosticKind;
-use crate::value::{Types, ValueWriter};
+use crate::value::Types;
 
 impl Io<'_> {
     /// The marker that was just found may open a call. Until [`start_call`](Self::start_call) everything from it on
@@ -27,41 +27,41 @@ impl Io<'_> {
 
     /// The name that was read announces a call.
     pub fn start_call(&mut self) {
-        self.memory.name.clear();
-        let capture = std::mem::take(&mut self.memory.capture);
-        self.memory.name.push_str(&capture);
-        self.memory.capture = capture;
+        let memory = &mut *self.memory;
+        memory.name.set(memory.capture.as_bytes());
         self.announce();
     }
 
     /// The label that was read is an id that holds the name: `prefix`, name, `separator`, index.
     pub fn start_call_labelled(&mut self, prefix: &str, separator: &str) {
-        let label = std::mem::take(&mut self.memory.capture);
-        let name = label.strip_prefix(prefix).unwrap_or(&label);
+        let memory = &mut *self.memory;
+        let label = memory.capture.as_str();
+        let name = label.strip_prefix(prefix).unwrap_or(label);
         let name = match name.rsplit_once(separator) {
             Some((name, index)) if !separator.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => name,
             _ => name,
         };
-        self.memory.name.clear();
-        self.memory.name.push_str(name);
+        memory.name.set(name.as_bytes());
         if name.len() < label.len() {
-            self.memory.id.clear();
-            self.memory.id.push_str(&label);
+            memory.id.set(label.as_bytes());
         }
-        self.memory.capture = label;
         self.announce();
     }
 
     /// The text that was read is the call's id.
     pub fn id(&mut self) {
-        let id = std::mem::take(&mut self.memory.capture);
-        self.call_id(&id);
-        self.memory.capture = id;
+        let memory = &mut *self.memory;
+        match &memory.call {
+            Some(call) => (self.sink)(Event::ToolCallId { index: call.index, id: memory.capture.as_str() }),
+            None => {
+                memory.id.set(memory.capture.as_bytes());
+            }
+        }
     }
 
     /// The name that was read announces a call, but only where it is among the tools offered. Returns whether it is.
     pub fn start_offered_call(&mut self) -> bool {
-        let offered = self.memory.options.tools.get(&self.memory.capture).is_some();
+        let offered = self.options.tools.get(self.memory.capture.as_str()).is_some();
         if offered {
             self.start_call();
         }
@@ -71,56 +71,63 @@ impl Io<'_> {
     /// The text that was read is an argument's name; raw text follows, typed by the tool's schema. With `python`,
     /// values that are no strings may be Python literals.
     pub fn argument(&mut self, python: bool) {
-        let types = self.memory.options.tools.argument_types(&self.memory.name, &self.memory.capture);
+        let types = self.options.tools.argument_types(self.memory.name.as_str(), self.memory.capture.as_str());
         self.begin_argument();
-        self.memory.reader = Reader::Value(ValueWriter::new(types, python));
+        self.read_value(types, python);
     }
 
     /// The text that was read is an argument's name; a string follows as raw text.
     pub fn argument_text(&mut self) {
         self.begin_argument();
-        self.memory.reader = Reader::Value(ValueWriter::new(Types::STRING, false));
+        self.read_value(Types::STRING, false);
     }
 
     /// The text that was read is an argument's name; raw text follows that is no string.
     pub fn argument_other(&mut self, python: bool) {
         self.begin_argument();
-        self.memory.reader = Reader::Value(ValueWriter::new(Types::NOT_STRING, python));
+        self.read_value(Types::NOT_STRING, python);
     }
 
     /// The text that was read is an argument's name; a literal follows.
     pub fn argument_literal(&mut self) {
         self.begin_argument();
-        self.memory.reader = Reader::None;
+        self.memory.reading = Reading::Nothing;
     }
 
-    pub(super) fn begin_argument(&mut self) {
-        std::mem::swap(&mut self.memory.argument, &mut self.memory.capture);
-        let mut out = std::mem::take(&mut self.memory.out);
-        out.clear();
-        let first = self.memory.call.as_ref().is_none_or(|call| call.written == Written::Nothing);
-        out.extend_from_slice(if first { b"{\"" } else { b", \"" });
-        json::escape_into(&self.memory.argument, &mut out);
-        out.extend_from_slice(b"\": ");
-        self.emit_out(out, Written::Members);
+    fn read_value(&mut self, types: Types, python: bool) {
+        self.memory.reading = Reading::Value;
+        self.memory.readers.value.restart(types, python);
+    }
+
+    fn begin_argument(&mut self) {
+        let memory = &mut *self.memory;
+        memory.argument.set(memory.capture.as_bytes());
+        let first = memory.call.as_ref().is_none_or(|call| call.written == Written::Nothing);
+        memory.out.clear();
+        memory.out.extend_from_slice(if first { b"{\"" } else { b", \"" });
+        json::escape_bytes_into(memory.argument.as_str().as_bytes(), &mut memory.out);
+        memory.out.extend_from_slice(b"\": ");
+        self.emit_out(Written::Members);
     }
 
     /// The value that was being read is complete.
     pub fn end_argument(&mut self) {
-        if let Reader::Value(mut writer) = std::mem::take(&mut self.memory.reader) {
-            let mut out = std::mem::take(&mut self.memory.out);
-            out.clear();
-            writer.finish(&mut out);
-            self.emit_out(out, Written::Members);
-            if writer.mismatch() {
-                let argument = std::mem::take(&mut self.memory.argument);
-                let call = self.memory.call.as_ref().map(|call| call.index);
-                self.note(DiagnosticKind::ArgumentTypeMismatch, call, &argument);
-                self.memory.argument = argument;
-            }
-            if writer.invalid_utf8() {
-                self.note_invalid_utf8();
-            }
+        if self.memory.reading != Reading::Value {
+            return;
+        }
+        let memory = &mut *self.memory;
+        memory.reading = Reading::Nothing;
+        memory.out.clear();
+        memory.readers.value.finish(&mut memory.out);
+        let (mismatch, invalid) = (memory.readers.value.mismatch(), memory.readers.value.invalid_utf8());
+        self.emit_out(Written::Members);
+        if mismatch {
+            let argument = self.memory.argument.clone();
+            let call = self.memory.call.as_ref().map(|call| call.index);
+            self.note(DiagnosticKind::ArgumentTypeMismatch, call, argument.as_str());
+        }
+        if invalid {
+            self.note_invalid_utf8();
         }
     }
 
@@ -138,14 +145,14 @@ impl Io<'_> {
     pub fn open_reasoning(&mut self) {
         self.memory.reasoning_written = false;
         self.memory.opener.clear();
-        if !self.memory.options.extract_reasoning {
+        if !self.options.extract_reasoning {
             self.memory.opener.extend_from_slice(&self.text[self.memory.marker_at..self.memory.pos]);
         }
     }
 
     /// The marker that was just found closes reasoning.
     pub fn close_reasoning(&mut self) {
-        if !self.memory.options.extract_reasoning && self.memory.reasoning_written {
+        if !self.options.extract_reasoning && self.memory.reasoning_written {
             let (from, to) = (self.memory.text_end, self.memory.pos);
             self.emit_text(Channel::Content, from, to);
             self.memory.skip.clear();
@@ -158,16 +165,17 @@ impl Io<'_> {
     pub(crate) fn recover(&mut self) -> Option<State> {
         let hold = self.memory.hold.take()?;
         let memory = &mut *self.memory;
-        let misfit = memory.scan.max(memory.pos).max(hold.marker + 1);
+        let misfit = memory.look.from.max(memory.pos).max(hold.marker + 1);
         // Text is read again once, so that a marker inside it is found; a second time it is just text.
-        memory.scan = if hold.marker < memory.retried {
+        let from = if hold.marker < memory.retried {
             memory.retried.min(misfit).max(hold.marker + 1)
         } else {
             memory.retried = misfit;
             hold.marker + 1
         };
+        memory.look.restart(from);
         memory.pos = hold.text;
-        memory.reader = Reader::None;
+        memory.reading = Reading::Nothing;
         memory.capture.clear();
         memory.id.clear();
         memory.skip.clear();
@@ -180,13 +188,13 @@ impl Io<'_> {
 
     /// Settles what the end of the text leaves open.
     pub(crate) fn settle(&mut self) {
-        if let Reader::Value(writer) = &mut self.memory.reader {
-            let mut out = std::mem::take(&mut self.memory.out);
-            out.clear();
-            writer.abort(&mut out);
-            self.emit_out(out, Written::Members);
+        if self.memory.reading == Reading::Value {
+            let memory = &mut *self.memory;
+            memory.out.clear();
+            memory.readers.value.abort(&mut memory.out);
+            self.emit_out(Written::Members);
         }
-        self.memory.reader = Reader::None;
+        self.memory.reading = Reading::Nothing;
         self.close_call(false);
         if let Some(mut fence) = self.memory.fence.take() {
             fence.finish(&mut |text| (self.sink)(Event::Content(text)));
@@ -199,27 +207,17 @@ impl Io<'_> {
         let index = self.memory.calls;
         self.memory.calls += 1;
         let id = (!self.memory.id.is_empty()).then_some(self.memory.id.as_str());
-        (self.sink)(Event::ToolCallStart { index, name: &self.memory.name, id });
-        let tools = &self.memory.options.tools;
-        if !tools.is_empty() && tools.get(&self.memory.name).is_none() {
+        (self.sink)(Event::ToolCallStart { index, name: self.memory.name.as_str(), id });
+        let tools = &self.options.tools;
+        if !tools.is_empty() && tools.get(self.memory.name.as_str()).is_none() {
             let name = self.memory.name.clone();
-            self.note(DiagnosticKind::UnknownTool, Some(index), &name);
+            self.note(DiagnosticKind::UnknownTool, Some(index), name.as_str());
         }
-        if index > 0 && !self.memory.options.parallel_tool_calls {
+        if index > 0 && !self.options.parallel_tool_calls {
             self.note(DiagnosticKind::ParallelCall, Some(index), "");
         }
         self.memory.call = Some(Call { index, written: Written::Nothing, malformed: false });
         self.memory.id.clear();
-    }
-
-    pub(super) fn call_id(&mut self, id: &str) {
-        match &self.memory.call {
-            Some(call) => (self.sink)(Event::ToolCallId { index: call.index, id }),
-            None => {
-                self.memory.id.clear();
-                self.memory.id.push_str(id);
-            }
-        }
     }
 
     pub(super) fn send_arguments(&mut self, json: &str, written: Written) {
@@ -233,6 +231,9 @@ impl Io<'_> {
     }
 
     pub(super) fn emit_arguments(&mut self, from: usize, to: usize, written: Written) {
+        if let Some(json) = self.valid.and_then(|text| text.get(from..to)) {
+            return self.send_arguments(json, written);
+        }
         let text = self.text;
         for chunk in text[from..to].utf8_chunks() {
             self.send_arguments(chunk.valid(), written);
@@ -243,12 +244,25 @@ impl Io<'_> {
         }
     }
 
-    pub(super) fn emit_out(&mut self, out: Vec<u8>, written: Written) {
+    /// Sends what was written to `out`.
+    pub(super) fn emit_out(&mut self, written: Written) {
+        let mut out = std::mem::take(&mut self.memory.out);
         match std::str::from_utf8(&out) {
             Ok(json) => self.send_arguments(json, written),
             Err(_) => self.send_arguments(&String::from_utf8_lossy(&out), written),
         }
+        out.clear();
         self.memory.out = out;
+    }
+
+    pub(super) fn emit_value(&mut self, from: usize, to: usize) {
+        let memory = &mut *self.memory;
+        memory.look.work.add(to - from);
+        memory.out.clear();
+        if memory.reading == Reading::Value {
+            memory.readers.value.feed(&self.text[from..to], &mut memory.out);
+        }
+        self.emit_out(Written::Members);
     }
 
     pub(super) fn close_call(&mut self, complete: bool) {

@@ -6,18 +6,31 @@ use crate::message::{Diagnostic, DiagnosticKind};
 
 impl Io<'_> {
     pub(super) fn emit_text(&mut self, channel: Channel, from: usize, to: usize) {
-        let text = self.text;
-        if channel == Channel::Reasoning && !self.memory.options.extract_reasoning {
-            let opener = std::mem::take(&mut self.memory.opener);
+        if channel == Channel::Reasoning && !self.options.extract_reasoning {
+            if !self.memory.opener.is_empty() {
+                let mut opener = std::mem::take(&mut self.memory.opener);
+                self.send_text(Channel::Content, &opener);
+                opener.clear();
+                self.memory.opener = opener;
+            }
             self.memory.reasoning_written = true;
-            self.send_text(Channel::Content, &opener);
-            self.send_text(Channel::Content, &text[from..to]);
+            self.send_range(Channel::Content, from, to);
             return;
         }
-        self.send_text(channel, &text[from..to]);
+        self.send_range(channel, from, to);
     }
 
-    pub(super) fn send_text(&mut self, channel: Channel, bytes: &[u8]) {
+    fn send_range(&mut self, channel: Channel, from: usize, to: usize) {
+        match self.valid.and_then(|text| text.get(from..to)) {
+            Some(text) => self.send_str(channel, text),
+            None => self.send_text(channel, &self.text[from..to]),
+        }
+    }
+
+    fn send_text(&mut self, channel: Channel, bytes: &[u8]) {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.send_str(channel, text);
+        }
         for chunk in bytes.utf8_chunks() {
             if !chunk.valid().is_empty() {
                 self.send_str(channel, chunk.valid());
@@ -30,6 +43,9 @@ impl Io<'_> {
     }
 
     pub(super) fn send_str(&mut self, channel: Channel, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         match channel {
             Channel::Reasoning => (self.sink)(Event::Reasoning(text)),
             Channel::Content => match &mut self.memory.fence {

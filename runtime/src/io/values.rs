@@ -1,55 +1,61 @@
 //! Values that end by themselves: JSON, literals, and whole calls as objects.
 
-use super::{Io, MAX_HELD, Reader, Written};
-use crate::call_object::{CallObject, CallPart, CallShape};
-use crate::json::{Progress, Scanner};
-use crate::machine::{Found, Marker};
-use crate::python::Translator;
-use crate::quoted::Translator as Quoted;
-use crate::search::{self, Candidate};
+use super::{Io, MAX_HELD, Reading, Written};
+use crate::call_object::{CallShape, Part};
+use crate::event::Event;
+use crate::json::Progress;
+use crate::machine::Found;
+use crate::markers::Markers;
+use crate::search::Candidate;
+
+/// What to do about a byte with which one of the stops may begin.
+enum Stop {
+    /// It is none: the value goes on.
+    None,
+    /// One stands there, or more text is needed to tell.
+    Found(Found),
+}
 
 impl Io<'_> {
     /// The arguments as one JSON value, passed through untouched.
     ///
     /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed.
-    pub fn json_arguments(&mut self, stops: &[Marker<'_>]) -> Found {
-        let Some(mut pos) = self.value_start() else { return Found::Wait };
-        let mut scanner = match std::mem::take(&mut self.memory.reader) {
-            Reader::Json(scanner) => scanner,
-            _ => Scanner::new(),
-        };
-        let text = self.text;
-        // A character that is cut waits for the rest of it.
-        let whole = if self.last { text.len() } else { pos + search::whole_characters(&text[pos..]) };
-        let mut from = self.memory.scan.max(pos);
+    pub fn json_arguments(&mut self, stops: &Markers<'_>) -> Found {
+        let Some(end) = self.value_start(Reading::Json) else { return Found::Wait };
+        // Before this offset no stop begins.
+        let mut from = self.memory.pos;
         let found = loop {
-            let stop = search::find(&text[..whole], from, stops, self.last);
-            let limit = stop.at().unwrap_or(whole);
-            let (end, done) = match scanner.feed(&text[pos..limit]) {
-                Progress::More => (limit, limit == whole && self.last && scanner.finish()),
-                Progress::Done(n) | Progress::Misfit(n) => (pos + n, true),
+            let pos = self.memory.pos;
+            let memory = &mut *self.memory;
+            let scanner = &mut memory.readers.json;
+            let progress = scanner.feed_until(&self.text[pos..end], from - pos, &stops.firsts);
+            let (taken, done) = match progress {
+                Progress::More => (end, self.last && scanner.finish()),
+                Progress::Done(n) => (pos + n, true),
+                Progress::Stop(n) => (pos + n, false),
             };
-            self.emit_arguments(pos, end, Written::Whole);
-            pos = end;
+            memory.look.work.add(taken - pos);
+            memory.pos = taken;
+            self.emit_arguments(pos, taken, Written::Whole);
             if done {
                 break Found::Done;
             }
-            match stop {
-                Candidate::None => break Found::Wait,
-                Candidate::Full { at, .. } | Candidate::Partial { at } if scanner.in_string() => from = at + 1,
-                Candidate::Partial { .. } => break Found::Wait,
-                Candidate::Full { index, at } => {
-                    self.note_malformed(true);
-                    self.take(&stops[index], at, at);
-                    return Found::Marker(index);
-                }
+            if !matches!(progress, Progress::Stop(_)) {
+                break Found::Wait;
+            }
+            match self.stop(stops) {
+                Stop::None => from = taken + 1,
+                Stop::Found(found) => return found,
             }
         };
-        self.memory.pos = pos;
-        self.memory.scan = pos;
-        self.note_malformed(scanner.malformed());
-        if found == Found::Wait {
-            self.memory.reader = Reader::Json(scanner);
+        let memory = &mut *self.memory;
+        memory.look.restart(memory.pos);
+        let malformed = memory.readers.json.malformed();
+        self.note_malformed(malformed);
+        if found == Found::Done {
+            self.memory.reading = Reading::Nothing;
+        } else {
+            self.go_straight_in_json(stops);
         }
         found
     }
@@ -70,162 +76,211 @@ impl Io<'_> {
         self.literal(Some(quote), Written::Members)
     }
 
-    pub(super) fn literal(&mut self, quote: Option<&str>, written: Written) -> Found {
-        let Some(start) = self.value_start() else { return Found::Wait };
-        if matches!(self.memory.reader, Reader::None) {
-            self.memory.reader = match quote {
-                Some(_) => Reader::Quoted(Quoted::new()),
-                None => Reader::Python(Translator::new()),
-            };
-        }
-        let mut out = std::mem::take(&mut self.memory.out);
-        out.clear();
-        // A character that is cut waits for the rest of it.
-        let whole = if self.last { self.text.len() } else { start + search::whole_characters(&self.text[start..]) };
-        let rest = &self.text[start..whole];
-        let quote = quote.unwrap_or_default();
-        let progress = match &mut self.memory.reader {
-            Reader::Python(translator) => translator.feed(rest, &mut out),
-            Reader::Quoted(translator) => translator.feed(quote, rest, &mut out),
-            _ => Progress::Misfit(0),
+    fn literal(&mut self, quote: Option<&str>, written: Written) -> Found {
+        let reading = if quote.is_some() { Reading::Quoted } else { Reading::Python };
+        let Some(end) = self.value_start(reading) else { return Found::Wait };
+        let memory = &mut *self.memory;
+        let rest = &self.text[memory.pos..end];
+        let readers = &mut memory.readers;
+        memory.out.clear();
+        let progress = match quote {
+            None => readers.python.feed(rest, &mut memory.out),
+            Some(quote) => readers.quoted.feed(quote, rest, &mut memory.out),
         };
-        let (end, mut done) = match progress {
+        let (taken, mut done) = match progress {
             Progress::More => (rest.len(), false),
-            Progress::Done(n) | Progress::Misfit(n) => (n, true),
+            Progress::Done(n) | Progress::Stop(n) => (n, true),
         };
         if !done && self.last {
-            done = match &mut self.memory.reader {
-                Reader::Python(translator) => translator.finish(&mut out),
-                Reader::Quoted(translator) => translator.finish(quote, &mut out),
-                _ => true,
+            done = match quote {
+                None => readers.python.finish(&mut memory.out),
+                Some(quote) => readers.quoted.finish(quote, &mut memory.out),
             };
         }
-        let malformed = match &self.memory.reader {
-            Reader::Python(translator) => translator.malformed(),
-            Reader::Quoted(translator) => translator.malformed(),
-            _ => true,
+        let (malformed, ends) = match quote {
+            None => (readers.python.malformed(), None),
+            Some(quote) => (readers.quoted.malformed(), readers.quoted.text_ends(quote)),
         };
-        self.memory.pos = start + end;
-        self.memory.scan = self.memory.pos;
-        self.emit_out(out, written);
+        memory.look.work.add(taken);
+        memory.pos += taken;
+        memory.look.restart(memory.pos);
+        self.emit_out(written);
         self.note_malformed(malformed);
         if done {
-            self.memory.reader = Reader::None;
-            Found::Done
-        } else {
-            Found::Wait
+            self.memory.reading = Reading::Nothing;
+            return Found::Done;
         }
+        self.go_straight_in_literal(written, ends);
+        Found::Wait
     }
 
     /// A call as one JSON object (or Python dict) that holds name and arguments. Announces the call by itself as
     /// soon as the name is known; with `offered`, only a name among the offered tools makes it a call.
     ///
     /// Once the name is known, one of `stops` outside a string ends a call that is malformed.
-    pub fn call_object(&mut self, shape: &CallShape<'_>, offered: bool, stops: &[Marker<'_>]) -> Found {
-        let Some(mut pos) = self.value_start() else { return Found::Wait };
-        let mut object = match std::mem::take(&mut self.memory.reader) {
-            Reader::Object(object) => object,
-            _ => CallObject::new(),
-        };
-        let text = self.text;
-        let mut from = self.memory.scan.max(pos);
+    pub fn call_object(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> Found {
+        let Some(end) = self.value_start(Reading::Object) else { return Found::Wait };
+        let mut from = self.memory.pos;
         let found = loop {
-            // Up to the name every byte counts: from it on a stop does.
-            let stop = match object.named() {
-                true => search::find(text, from, stops, self.last),
-                false => Candidate::None,
+            let pos = self.memory.pos;
+            // What is held back in case this is no call must not grow without bound.
+            let named = self.memory.readers.object.named();
+            let limit = if named { end } else { end.min(self.hold_limit()) };
+            let object = &mut self.memory.readers.object;
+            let (part, count) = object.next(shape, &self.text[pos..limit], from - pos, &stops.firsts);
+            let taken = pos + count;
+            self.memory.look.work.add(count);
+            let lost = match part {
+                Part::More => limit < end,
+                Part::Misfit => true,
+                Part::Name => offered && !self.is_offered(),
+                _ => false,
             };
-            let limit = match (object.named(), stop.at()) {
-                (true, at) => at.unwrap_or(text.len()),
-                // What is held back in case this is no call must not grow without bound.
-                (false, _) if pos == self.hold_limit() => {
-                    self.memory.scan = pos;
-                    return Found::Other;
-                }
-                (false, _) => (pos + 1).min(text.len()),
-            };
-            let mut refused = false;
-            let progress = object.feed(shape, &text[pos..limit], &mut |part| match part {
-                _ if refused => {}
-                CallPart::Name(name) if offered && self.memory.options.tools.get(name).is_none() => refused = true,
-                part => self.call_part(part),
-            });
-            if refused {
+            if lost {
+                self.memory.reading = Reading::Nothing;
+                self.memory.look.restart(taken);
                 return Found::Other;
             }
-            match progress {
-                Progress::Done(n) => {
-                    pos += n;
-                    break Found::Done;
-                }
-                Progress::Misfit(n) => {
-                    self.memory.scan = pos + n;
-                    return Found::Other;
-                }
-                Progress::More => pos = limit,
-            }
-            match stop {
-                Candidate::None if pos == text.len() => break Found::Wait,
-                Candidate::None => from = pos,
-                Candidate::Full { at, .. } | Candidate::Partial { at } if object.in_string(shape) => from = at + 1,
-                Candidate::Partial { .. } => break Found::Wait,
-                Candidate::Full { index, at } => {
-                    object.finish(shape, &mut |part| self.call_part(part));
-                    if object.invalid_utf8() {
-                        self.note_invalid_utf8();
+            self.memory.pos = taken;
+            from = from.max(taken);
+            match part {
+                Part::More | Part::Misfit => break Found::Wait,
+                Part::Done => break Found::Done,
+                Part::Name => self.announce_object(),
+                Part::Id => self.object_id(),
+                Part::Arguments(count) => {
+                    self.emit_arguments(taken - count, taken, Written::Whole);
+                    if taken == end && !self.memory.readers.object.is_done() {
+                        break Found::Wait;
                     }
-                    self.note_malformed(true);
-                    self.take(&stops[index], at, at);
-                    return Found::Marker(index);
                 }
+                Part::Written => self.emit_object_arguments(),
+                Part::Stop => match self.stop(stops) {
+                    Stop::None => from = taken + 1,
+                    Stop::Found(Found::Wait) => break Found::Wait,
+                    Stop::Found(found) => {
+                        self.finish_object(shape);
+                        return found;
+                    }
+                },
             }
         };
-        if self.last && found == Found::Wait && object.named() {
-            object.finish(shape, &mut |part| self.call_part(part));
+        let waiting = self.memory.look.pending();
+        if !waiting {
+            self.memory.look.restart(self.memory.pos);
         }
-        if object.invalid_utf8() {
-            self.note_invalid_utf8();
-        }
-        self.memory.pos = pos;
-        self.memory.scan = pos;
+        let object = &self.memory.readers.object;
         if object.named() {
-            self.note_malformed(object.malformed());
+            let (malformed, passes) = (object.malformed(), object.passes_json(shape));
+            self.note_malformed(malformed);
+            if found == Found::Wait && self.last {
+                self.finish_object(shape);
+            } else if found == Found::Wait && passes {
+                self.go_straight_in_json(stops);
+            }
         }
-        if found == Found::Wait {
-            self.memory.reader = Reader::Object(object);
+        if found == Found::Done {
+            self.memory.reading = Reading::Nothing;
         }
         found
     }
 
-    pub(super) fn call_part(&mut self, part: CallPart<'_>) {
-        match part {
-            CallPart::Name(name) => {
-                self.memory.name.clear();
-                self.memory.name.push_str(name);
-                self.announce();
+    /// A byte with which one of `stops` may begin stands where the value goes on.
+    fn stop(&mut self, stops: &Markers<'_>) -> Stop {
+        let at = self.memory.pos;
+        match self.memory.look.compare(self.text, at, stops, self.last) {
+            Candidate::None => Stop::None,
+            Candidate::Partial { .. } => Stop::Found(Found::Wait),
+            Candidate::Full { index, .. } => {
+                self.memory.reading = Reading::Nothing;
+                self.note_malformed(true);
+                self.take(&stops.list[index], at, at);
+                Stop::Found(Found::Marker(index))
             }
-            CallPart::Id(id) => self.call_id(id),
-            CallPart::Arguments(json) => self.send_arguments(json, Written::Whole),
+        }
+    }
+
+    fn is_offered(&self) -> bool {
+        let name = self.memory.readers.object.name();
+        std::str::from_utf8(name).is_ok_and(|name| self.options.tools.get(name).is_some())
+    }
+
+    /// The name of a call object is known, and with it its id.
+    fn announce_object(&mut self) {
+        let memory = &mut *self.memory;
+        let object = &memory.readers.object;
+        let mut invalid = false;
+        if let Some(id) = object.id() {
+            invalid |= !memory.id.set_text(id);
+        }
+        invalid |= !memory.name.set_text(object.name());
+        self.announce();
+        if invalid {
+            self.note_invalid_utf8();
+        }
+    }
+
+    /// The id of a call object came after its name.
+    fn object_id(&mut self) {
+        let memory = &mut *self.memory;
+        let Some(id) = memory.readers.object.id() else { return };
+        let valid = memory.id.set_text(id);
+        if let Some(call) = &memory.call {
+            (self.sink)(Event::ToolCallId { index: call.index, id: memory.id.as_str() });
+        }
+        self.memory.id.clear();
+        if !valid {
+            self.note_invalid_utf8();
+        }
+    }
+
+    fn emit_object_arguments(&mut self) {
+        let memory = &mut *self.memory;
+        memory.out.clear();
+        memory.out.extend_from_slice(memory.readers.object.written());
+        self.emit_out(Written::Whole);
+    }
+
+    /// The input ends, or goes on with something else, inside a call object.
+    fn finish_object(&mut self, shape: &CallShape<'_>) {
+        if self.memory.readers.object.finish(shape) {
+            self.emit_object_arguments();
         }
     }
 
     /// The offset up to which text may be held back.
-    pub(super) fn hold_limit(&self) -> usize {
+    fn hold_limit(&self) -> usize {
         self.memory.hold.map_or(self.memory.pos, |hold| hold.text) + MAX_HELD
     }
 
-    /// Where a value that ends by itself goes on; leading white space before it is dropped.
-    pub(super) fn value_start(&mut self) -> Option<usize> {
-        if matches!(self.memory.reader, Reader::None | Reader::Value(_)) {
-            self.memory.skip.clear();
-            let rest = &self.text[self.memory.pos..];
+    /// Begins to read a value that ends by itself, or goes on with it; leading white space before it is dropped. Gives
+    /// the offset up to which whole characters are there, of which there is at least one byte.
+    fn value_start(&mut self, reading: Reading) -> Option<usize> {
+        let memory = &mut *self.memory;
+        if memory.reading != reading {
+            memory.skip.clear();
+            let rest = &self.text[memory.pos..];
             let space = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
-            self.memory.pos += space;
-            self.memory.scan = self.memory.pos;
-            if self.memory.pos == self.text.len() {
+            memory.look.work.add(space);
+            memory.pos += space;
+            memory.look.restart(memory.pos);
+            if memory.pos == self.text.len() {
                 return None;
             }
+            memory.reading = reading;
+            match reading {
+                Reading::Json => memory.readers.json.reset(),
+                Reading::Python => memory.readers.python.reset(),
+                Reading::Quoted => memory.readers.quoted.reset(),
+                Reading::Object => memory.readers.object.reset(),
+                Reading::Value | Reading::Nothing => {}
+            }
         }
-        Some(self.memory.pos)
+        let pos = memory.pos;
+        if self.last {
+            return Some(self.text.len());
+        }
+        // A character that is cut waits for the rest of it.
+        Some(pos + self.whole(pos, self.text.len()))
     }
 }

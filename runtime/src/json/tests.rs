@@ -17,7 +17,7 @@ fn scan(bytes: &[u8], step: usize) -> (usize, bool, bool) {
                 assert_eq!(scanner.feed(b"}"), Progress::Done(0));
                 return (at, true, scanner.malformed());
             }
-            Progress::Misfit(_) => panic!("a scanner has no misfit"),
+            Progress::Stop(_) => panic!("nothing was asked for"),
         }
     }
     let done = scanner.finish();

@@ -1,12 +1,31 @@
 //! Text into JSON strings and out of them, and bytes into text at any cut.
 
 /// How many leading bytes stand in a JSON string as they are: up to the first quote, backslash or control
-/// character. Eight bytes are compared at a time.
+/// character.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    next_special(bytes, 0)
+}
+
+/// How far a stretch is looked at eight bytes at a time before whole blocks are.
+const NEAR: usize = 64;
+
+/// How many bytes are compared at once then.
+const BLOCK: usize = 128;
+
+/// The first position at or after `from` where a quote, a backslash or a control character stands; else the end.
+#[inline]
+pub(crate) fn next_special(bytes: &[u8], from: usize) -> usize {
+    next_special_or(bytes, from, b'"')
+}
+
+/// The same, and also up to `other`.
+#[inline]
+pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (at, word) in words.iter().enumerate() {
+    let mut at = from;
+    let mut near = from + NEAR;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*word);
         // The subtraction borrows into the high bit of a byte below the one subtracted; the lowest such byte is
         // exact, and only bytes above it can be wrong.
@@ -14,13 +33,59 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
         let control = below(word, 0x20);
         let quote = below(word ^ (ONES * b'"' as u64), 1);
         let backslash = below(word ^ (ONES * b'\\' as u64), 1);
-        let special = (control | quote | backslash) & HIGH;
+        let another = below(word ^ (ONES * u64::from(other)), 1);
+        let special = (control | quote | backslash | another) & HIGH;
         if special != 0 {
-            return at * 8 + special.trailing_zeros() as usize / 8;
+            return at + special.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        if at >= near {
+            at += plain_blocks(&bytes[at..], other);
+            near = usize::MAX;
         }
     }
-    let special = rest.iter().position(|&byte| SPECIAL[usize::from(byte)]);
-    bytes.len() - rest.len() + special.unwrap_or(rest.len())
+    while at < bytes.len() && !SPECIAL[usize::from(bytes[at])] && bytes[at] != other {
+        at += 1;
+    }
+    at
+}
+
+/// Where a JSON string goes on from `from`: the offset after its closing quote, or that of the first byte that needs a
+/// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
+#[inline]
+pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
+    let mut at = from;
+    loop {
+        at = next_special(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return (at + 1, true),
+            Some(b'\\') => match bytes.get(at + 1) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+                _ => return (at, false),
+            },
+            _ => return (at, false),
+        }
+    }
+}
+
+/// How many bytes at the start are whole blocks with nothing special in them.
+#[inline]
+fn plain_blocks(bytes: &[u8], other: u8) -> usize {
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    // No early exit inside a block: that is what compilers make vectors of.
+    let special = |block: &[u8; BLOCK]| {
+        let is = |byte: u8| {
+            u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == other)
+        };
+        block.iter().fold(0, |found, &byte| found | is(byte)) != 0
+    };
+    BLOCK * blocks.iter().position(special).unwrap_or(blocks.len())
+}
+
+/// Whether a byte stands in a JSON string as it is.
+#[inline]
+pub(crate) fn is_plain(byte: u8) -> bool {
+    !SPECIAL[usize::from(byte)]
 }
 
 static SPECIAL: [bool; 256] = {
@@ -42,13 +107,15 @@ pub(crate) fn escape_into(text: &str, out: &mut Vec<u8>) {
 }
 
 /// The same for bytes; what is no UTF-8 stays none.
-pub(crate) fn escape_bytes_into(mut bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len() + bytes.len() / 16);
+    let mut from = 0;
     loop {
-        let plain = plain_len(bytes);
-        out.extend_from_slice(&bytes[..plain]);
-        let Some(&byte) = bytes.get(plain) else { return };
+        let at = next_special(bytes, from);
+        out.extend_from_slice(&bytes[from..at]);
+        let Some(&byte) = bytes.get(at) else { return };
         escape_byte_into(byte, out);
-        bytes = &bytes[plain + 1..];
+        from = at + 1;
     }
 }
 
@@ -105,6 +172,11 @@ impl Surrogates {
                 (waiting.map(|_| char::REPLACEMENT_CHARACTER), Some(char))
             }
         }
+    }
+
+    /// Whether half a pair waits for the other.
+    pub(crate) fn waits(&self) -> bool {
+        self.high.is_some()
     }
 
     /// Something else than a `\u` escape follows: half a pair that waits stays alone.
@@ -232,6 +304,11 @@ impl Utf8Carry {
         Self { bytes: [0; 4], len: 0 }
     }
 
+    /// Whether no unfinished character waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Gives the text of the bytes; an unfinished character at their end waits for the next call. Returns whether
     /// an invalid sequence was met.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], on: &mut dyn FnMut(&str)) -> bool {
@@ -317,7 +394,7 @@ mod tests {
 
     #[test]
     fn finds_the_special_byte_wherever_it_stands() {
-        for len in 0..100 {
+        for len in (0..100).chain(500..520) {
             for at in 0..=len {
                 let mut bytes = vec![b'x'; len];
                 if at < len {

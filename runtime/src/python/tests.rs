@@ -17,7 +17,7 @@ fn translate(bytes: &[u8], step: usize) -> (Vec<u8>, usize, bool, bool) {
                 assert_eq!(translator.feed(b"1", &mut out), Progress::Done(0));
                 return (out, end + n, true, translator.malformed());
             }
-            Progress::Misfit(_) => panic!("a translator has no misfit"),
+            Progress::Stop(_) => panic!("nothing was asked for"),
         }
     }
     let done = translator.finish(&mut out);

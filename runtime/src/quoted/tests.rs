@@ -9,7 +9,7 @@ const QUOTE: &str = "<|\"|>";
 
 /// Translates in pieces; gives the output, the end of the value, whether it ended, and whether it was malformed.
 fn translate(quote: &str, pieces: &[&[u8]]) -> (String, usize, bool, bool) {
-    let mut translator = Translator::new();
+    let mut translator = Translator::default();
     let mut out = Vec::new();
     let mut end = 0;
     for piece in pieces {
@@ -23,7 +23,7 @@ fn translate(quote: &str, pieces: &[&[u8]]) -> (String, usize, bool, bool) {
                 assert_eq!(translator.feed(quote, b"1", &mut out), Progress::Done(0));
                 return (String::from_utf8(out).unwrap(), end + n, true, translator.malformed());
             }
-            Progress::Misfit(_) => panic!("a translator has no misfit"),
+            Progress::Stop(_) => panic!("nothing was asked for"),
         }
     }
     let done = translator.finish(quote, &mut out);
@@ -200,7 +200,7 @@ fn a_value_cut_short_is_the_beginning_of_its_json() {
 fn strings_are_written_as_they_come() {
     let text = "a<b <|\"| é😀 <<|\"|<|\"x".repeat(20);
     for quote in [QUOTE, "<<|", "aab"] {
-        let (mut translator, mut out) = (Translator::new(), Vec::new());
+        let (mut translator, mut out) = (Translator::default(), Vec::new());
         translator.feed(quote, quote.as_bytes(), &mut out);
         let mut given = 0;
         for byte in text.replace(quote, "").bytes() {
@@ -289,7 +289,7 @@ fn a_quote_token_that_changes_breaks_nothing_else() {
     let mut random = Random::new(7);
     let quotes = [QUOTE, "<", "<|", "", "«»", "<|\"|><|\"|>"];
     for _ in 0..20_000 {
-        let (mut translator, mut out) = (Translator::new(), Vec::new());
+        let (mut translator, mut out) = (Translator::default(), Vec::new());
         let mut done = false;
         for _ in 0..random.below(8) {
             let mut bytes = random.bytes(6);

@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::machine::Machine;
 use crate::message::Message;
 use crate::options::Options;
-use crate::stream::{ChatParser, ChatStream, Stream, parse};
+use crate::stream::{ChatParser, ChatStream, Chunk, Stream, parse};
 use crate::testing::{Cut, Difference};
 
 /// What can be tested: a compiled parser, an interpreted one, or `dyn ChatParser`.
@@ -29,7 +29,7 @@ impl<M: Machine + Clone> Subject for M {
 
 impl Subject for dyn ChatParser + '_ {
     fn batch(&self, output: &[u8], options: &Options) -> Message {
-        self.parse(output, options)
+        self.parse(Chunk::Bytes(output), options)
     }
 
     fn feed(&self, pieces: &[&[u8]], options: &Options, sink: &mut dyn FnMut(Event<'_>)) {
@@ -38,8 +38,10 @@ impl Subject for dyn ChatParser + '_ {
 }
 
 fn feed(stream: &mut dyn ChatStream, pieces: &[&[u8]], sink: &mut dyn FnMut(Event<'_>)) {
-    for piece in pieces {
-        stream.push(piece, sink);
+    for (index, piece) in pieces.iter().enumerate() {
+        // Text and bytes go different ways; both have to lead to the same.
+        let text = std::str::from_utf8(piece).ok().filter(|text| (index + text.len()).is_multiple_of(2));
+        stream.push(text.map_or(Chunk::Bytes(piece), Chunk::Text), sink);
     }
     stream.finish(sink);
 }

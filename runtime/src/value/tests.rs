@@ -5,9 +5,15 @@ use serde_json::Value;
 use super::*;
 use crate::json::testkit::{Random, json_samples};
 
+fn writer(types: Types, python: bool) -> ValueWriter {
+    let mut writer = ValueWriter::default();
+    writer.restart(types, python);
+    writer
+}
+
 /// Writes in pieces; gives the JSON and whether there was a mismatch.
 fn write(types: Types, python: bool, text: &[u8], step: usize) -> (String, bool) {
-    let mut writer = ValueWriter::new(types, python);
+    let mut writer = writer(types, python);
     let mut out = Vec::new();
     for piece in text.chunks(step.max(1)) {
         writer.feed(piece, &mut out);
@@ -150,7 +156,7 @@ fn a_string_flows_as_soon_as_it_can_be_nothing_else() {
         (Types::UNKNOWN, false, "[1] x", "\"[1] x"),
         (Types::UNKNOWN, false, "<", "\"<"),
     ] {
-        let mut writer = ValueWriter::new(types, python);
+        let mut writer = writer(types, python);
         let mut out = Vec::new();
         for byte in text.bytes() {
             writer.feed(&[byte], &mut out);
@@ -176,7 +182,7 @@ fn what_breaks_off_is_the_beginning_of_a_value() {
         (Types::UNKNOWN, true, "{'a", "{\"a", "{}"),
         (Types::UNKNOWN, false, "abc", "\"abc", "\"abc\""),
     ] {
-        let mut writer = ValueWriter::new(types, python);
+        let mut writer = writer(types, python);
         let mut out = Vec::new();
         for byte in text.bytes() {
             writer.feed(&[byte], &mut out);
@@ -196,7 +202,7 @@ fn invalid_utf8_is_replaced_and_noted() {
         (Types::UNKNOWN, b"\xf0\x9f\x98x", "\"\u{fffd}x\""),
     ] {
         for step in [1, 2, 3, 9] {
-            let mut writer = ValueWriter::new(types, false);
+            let mut writer = writer(types, false);
             let mut out = Vec::new();
             text.chunks(step).for_each(|piece| writer.feed(piece, &mut out));
             writer.finish(&mut out);
@@ -239,7 +245,7 @@ fn types_are_named() {
 
 #[test]
 fn a_restarted_writer_is_new() {
-    let mut writer = ValueWriter::new(Types::UNKNOWN, true);
+    let mut writer = writer(Types::UNKNOWN, true);
     let mut out = Vec::new();
     writer.feed(b"{'a': [", &mut out);
     writer.restart(Types::INTEGER, false);

@@ -1,0 +1,416 @@
+//! Markers: the pieces of syntax that a state looks for, and the way to look for them that is chosen when a parser is
+//! generated. Everything here is computed at compile time.
+
+use std::fmt;
+
+/// The most markers that one state can tell apart, and the most cores that can confirm one.
+pub const MAX_MARKERS: usize = 64;
+
+/// A piece of syntax, split into its core and the white space that the template writes on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker<'p> {
+    /// What must stand there, byte for byte. Never empty.
+    pub core: &'p str,
+    /// White space before the core; syntax as far as it is there.
+    pub before: &'p str,
+    /// White space after the core; syntax as far as it is there.
+    pub after: &'p str,
+    /// What must follow before the core counts.
+    pub confirm: Confirm<'p>,
+    /// Whether the core is taken, or left for the next state to read.
+    pub take: bool,
+}
+
+impl<'p> Marker<'p> {
+    /// A marker with no white space around it that needs nothing to confirm it.
+    pub const fn new(core: &'p str) -> Self {
+        Self { core, before: "", after: "", confirm: Confirm::Nothing, take: true }
+    }
+
+    /// With the white space that the template writes before and after the core.
+    pub const fn layout(mut self, before: &'p str, after: &'p str) -> Self {
+        self.before = before;
+        self.after = after;
+        self
+    }
+
+    /// Counts only where one of `cores`, or the end of the text, follows, white space aside.
+    pub const fn followed_by(mut self, cores: &'p [&'p str]) -> Self {
+        self.confirm = Confirm::Next(cores);
+        self
+    }
+
+    /// Counts only at the very end of the text.
+    pub const fn at_end(mut self) -> Self {
+        self.confirm = Confirm::End;
+        self
+    }
+
+    /// Is left for the next state to read.
+    pub const fn peek(mut self) -> Self {
+        self.take = false;
+        self
+    }
+}
+
+/// What must follow a marker before it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirm<'p> {
+    /// Nothing: it counts at once.
+    Nothing,
+    /// One of these, or the end of the text, white space aside.
+    Next(&'p [&'p str]),
+    /// The end of the text, white space aside.
+    End,
+}
+
+/// The markers that may come in a state, and how they are looked for.
+///
+/// ```
+/// use unjinja_runtime::{Marker, Markers, Needle, Search};
+///
+/// const CLOSERS: Markers<'static> = Markers::new(&[Marker::new("</call>"), Marker::new("<|end|>")]);
+/// assert_eq!(CLOSERS.search(), Search::One(Needle { byte: b'<', offset: 0 }));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Markers<'p> {
+    pub(crate) list: &'p [Marker<'p>],
+    search: Search,
+    /// The first bytes of the cores.
+    pub(crate) firsts: ByteSet,
+    /// The bytes that may follow those: all, where a core is one byte long.
+    pub(crate) seconds: ByteSet,
+    /// The longest core, in bytes.
+    pub(crate) longest: usize,
+    /// The bytes of white space that stand before a core.
+    pub(crate) layout: ByteSet,
+    /// The longest such white space, in bytes.
+    pub(crate) layout_length: usize,
+}
+
+/// How the places are found where a marker may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// There are no markers.
+    Nothing,
+    /// One byte, which all of them have: `memchr`.
+    One(Needle),
+    /// Two bytes, of which each has one: `memchr2`.
+    Two(Needle, Needle),
+    /// Three bytes, of which each has one: `memchr3`.
+    Three(Needle, Needle, Needle),
+    /// They begin with more than three different bytes: a table, one byte at a time.
+    Table,
+}
+
+/// A byte that markers are searched for by: the first, or a rarer one further in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needle {
+    /// The byte.
+    pub byte: u8,
+    /// Where it stands in the core of the markers that have it.
+    pub offset: usize,
+}
+
+impl fmt::Display for Needle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.byte.escape_ascii())?;
+        if self.offset > 0 { write!(f, " at offset {}", self.offset) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Search::Nothing => f.write_str("not searched for"),
+            Search::One(a) => write!(f, "searched for by {a} (memchr)"),
+            Search::Two(a, b) => write!(f, "searched for by {a} and {b} (memchr2)"),
+            Search::Three(a, b, c) => write!(f, "searched for by {a}, {b} and {c} (memchr3)"),
+            Search::Table => f.write_str("searched for by their first bytes (a table)"),
+        }
+    }
+}
+
+impl<'p> Markers<'p> {
+    /// No markers.
+    pub const NONE: Markers<'static> = Markers::new(&[]);
+
+    /// These markers, and the fastest search for them. Of more than [`MAX_MARKERS`] the rest is never found.
+    pub const fn new(list: &'p [Marker<'p>]) -> Self {
+        let mut firsts = ByteSet::EMPTY;
+        let mut seconds = ByteSet::EMPTY;
+        let mut longest = 0;
+        let mut layout = ByteSet::EMPTY;
+        let mut layout_length = 0;
+        let mut at = 0;
+        while at < list.len() {
+            let core = list[at].core.as_bytes();
+            if !core.is_empty() {
+                firsts = firsts.with(core[0]);
+                seconds = if core.len() > 1 { seconds.with(core[1]) } else { ByteSet::ALL };
+            }
+            if core.len() > longest {
+                longest = core.len();
+            }
+            let before = list[at].before.as_bytes();
+            if before.len() > layout_length {
+                layout_length = before.len();
+            }
+            let mut byte = 0;
+            while byte < before.len() {
+                layout = layout.with(before[byte]);
+                byte += 1;
+            }
+            at += 1;
+        }
+        Self { list, search: choose(list, &firsts), firsts, seconds, longest, layout, layout_length }
+    }
+
+    /// How they are looked for.
+    pub const fn search(&self) -> Search {
+        self.search
+    }
+
+    /// The first position in `text` at or after `from` where a marker may begin, as far as single bytes show.
+    pub(crate) fn next(&self, text: &[u8], from: usize) -> Option<usize> {
+        let rest = text.get(from..)?;
+        let (found, tail) = match self.search {
+            Search::Nothing => return None,
+            Search::One(a) => {
+                let hit = rest.get(a.offset..).and_then(|rest| memchr::memchr(a.byte, rest));
+                (hit, a.offset)
+            }
+            Search::Two(a, b) => {
+                let hit = memchr::memchr2_iter(a.byte, b.byte, rest).find_map(|at| start(rest, at, &[a, b]));
+                (hit, a.offset.max(b.offset))
+            }
+            Search::Three(a, b, c) => {
+                let hits = memchr::memchr3_iter(a.byte, b.byte, c.byte, rest);
+                let hit = { hits }.find_map(|at| start(rest, at, &[a, b, c]));
+                (hit, a.offset.max(b.offset).max(c.offset))
+            }
+            Search::Table => (rest.iter().position(|&byte| self.firsts.has(byte)), 0),
+        };
+        // Where the text ends before a byte further in could stand, the first ones have to do.
+        let end = rest.len().saturating_sub(tail);
+        let cut = || rest[end..].iter().position(|&byte| self.firsts.has(byte)).map(|at| end + at);
+        found.or_else(cut).map(|at| from + at)
+    }
+
+    /// Whether a marker may begin where `bytes` have one of its first bytes at `at`, as far as the next one shows.
+    #[inline]
+    pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+        bytes.get(at + 1).is_none_or(|&next| self.seconds.has(next))
+    }
+}
+
+/// Where a marker begins that has one of the needles at `at`.
+#[inline]
+fn start(text: &[u8], at: usize, needles: &[Needle]) -> Option<usize> {
+    needles.iter().find(|needle| needle.byte == text[at]).and_then(|needle| at.checked_sub(needle.offset))
+}
+
+/// The fastest search for these markers.
+const fn choose(list: &[Marker<'_>], firsts: &ByteSet) -> Search {
+    if list.is_empty() {
+        return Search::Nothing;
+    }
+    let mut rare = true;
+    loop {
+        let mut needles = [Needle { byte: 0, offset: 0 }; 3];
+        let mut count = 0;
+        let mut at = 0;
+        while at < list.len() && count <= needles.len() {
+            let core = list[at].core.as_bytes();
+            if core.is_empty() {
+                return Search::Nothing;
+            }
+            let needle = if rare { rarest(core, firsts) } else { Needle { byte: core[0], offset: 0 } };
+            let mut known = 0;
+            while known < count && needles[known].byte != needle.byte {
+                known += 1;
+            }
+            if known == count {
+                if count < needles.len() {
+                    needles[count] = needle;
+                }
+                count += 1;
+            } else if needles[known].offset != needle.offset {
+                // The same byte in two places: a hit would not say where its marker begins.
+                count = usize::MAX;
+            }
+            at += 1;
+        }
+        let [a, b, c] = needles;
+        if count <= needles.len() && (!rare || in_order(list, &needles, count)) {
+            return match count {
+                1 => Search::One(a),
+                2 => Search::Two(a, b),
+                _ => Search::Three(a, b, c),
+            };
+        }
+        if !rare {
+            return Search::Table;
+        }
+        rare = false;
+    }
+}
+
+/// The byte to search for a marker by: its first, or a clearly rarer one further in before which no marker can begin.
+const fn rarest(core: &[u8], firsts: &ByteSet) -> Needle {
+    let mut best = Needle { byte: core[0], offset: 0 };
+    let mut offset = 1;
+    while offset < core.len() && offset < 16 && !firsts.has(core[offset]) {
+        if commonness(core[offset]) * 4 < commonness(best.byte) {
+            best = Needle { byte: core[offset], offset };
+        }
+        offset += 1;
+    }
+    best
+}
+
+/// Whether the needles of markers come in the order in which the markers begin: none stands in another marker before
+/// its own.
+const fn in_order(list: &[Marker<'_>], needles: &[Needle; 3], count: usize) -> bool {
+    let mut at = 0;
+    while at < list.len() {
+        let core = list[at].core.as_bytes();
+        // The needle of this marker is the first of them that it has.
+        let mut offset = 0;
+        let mut found = false;
+        while offset < core.len() && !found {
+            let mut needle = 0;
+            while needle < count {
+                if needles[needle].byte == core[offset] {
+                    if needles[needle].offset != offset {
+                        return false;
+                    }
+                    found = true;
+                }
+                needle += 1;
+            }
+            offset += 1;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// How often a byte stands in prose, code and data, roughly: per thousand bytes.
+const fn commonness(byte: u8) -> u32 {
+    match byte {
+        b' ' | b'e' | b't' | b'a' | b'o' | b'i' | b'n' => 70,
+        b'a'..=b'z' => 30,
+        b'\n' => 25,
+        b'"' | b',' | b'.' | b'0'..=b'9' => 12,
+        b'A'..=b'Z' | b'-' | b':' | b'(' | b')' | b'_' | b'=' | b'/' | b'\'' | b';' => 6,
+        0x80.. => 6,
+        _ => 3,
+    }
+}
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    pub(crate) const EMPTY: Self = Self([0; 4]);
+
+    pub(crate) const ALL: Self = Self([u64::MAX; 4]);
+
+    /// What ends a stretch of a JSON string, or may not stand in one: quotes, backslashes and control characters.
+    pub(crate) const JSON_TEXT: Self = Self([0xffff_ffff, 0, 0, 0]).with(b'"').with(b'\\');
+
+    pub(crate) const fn with(mut self, byte: u8) -> Self {
+        self.0[(byte >> 6) as usize] |= 1 << (byte & 63);
+        self
+    }
+
+    pub(crate) const fn of(bytes: &[u8]) -> Self {
+        let mut set = Self::EMPTY;
+        let mut at = 0;
+        while at < bytes.len() {
+            set = set.with(bytes[at]);
+            at += 1;
+        }
+        set
+    }
+
+    /// Whether the two have a byte in common.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        let (a, b) = (self.0, other.0);
+        Self([a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3] | b[3]])
+    }
+
+    #[inline]
+    pub(crate) const fn has(&self, byte: u8) -> bool {
+        self.0[(byte >> 6) as usize] >> (byte & 63) & 1 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(cores: &[&str]) -> Search {
+        let list: Vec<Marker<'_>> = cores.iter().map(|core| Marker::new(core)).collect();
+        Markers::new(&list).search()
+    }
+
+    #[test]
+    fn the_search_fits_the_markers() {
+        let at = |byte, offset| Needle { byte, offset };
+        let first = |byte| at(byte, 0);
+        for (cores, expected) in [
+            (&[][..], Search::Nothing),
+            (&["<tool>", "<|end|>"], Search::One(first(b'<'))),
+            (&["<tool>", "[CALL]"], Search::Two(first(b'<'), first(b'['))),
+            (&["<tool>", "[CALL]", ">>>"], Search::Three(first(b'<'), first(b'['), first(b'>'))),
+            (&["<tool>", "[CALL]", ">>>", "{"], Search::Table),
+            (&["functools["], Search::One(at(b'[', 9))),
+            (&["<|end|>", "to=f."], Search::Two(first(b'<'), at(b'=', 2))),
+            // Between the `t` and its rarer byte another marker may begin.
+            (&["o=", "to="], Search::Two(at(b'=', 1), first(b't'))),
+            (&["a<b", "<c"], Search::Two(first(b'a'), first(b'<'))),
+            (&["ab=", "b="], Search::Two(first(b'a'), at(b'=', 1))),
+            (&["x=y", "xy="], Search::One(first(b'x'))),
+        ] {
+            assert_eq!(search(cores), expected, "{cores:?}");
+        }
+    }
+
+    #[test]
+    fn every_search_finds_every_place() {
+        let text = b"x<a>functools[<|b|>{[{ftx>>f[";
+        for cores in [
+            &["ft", "to=", "s["],
+            &["<a>", "<|b|>"][..],
+            &["<a", "["],
+            &["<a", "[", ">"],
+            &["<a", "[", ">", "{"],
+            &["functools["],
+        ] {
+            let list: Vec<Marker<'_>> = cores.iter().map(|core| Marker::new(core)).collect();
+            let markers = Markers::new(&list);
+            for end in 0..=text.len() {
+                let text = &text[..end];
+                // Every place where a marker stands, or is cut off by the end, is among those found.
+                let mut from = 0;
+                let mut found = Vec::new();
+                while let Some(at) = markers.next(text, from) {
+                    found.push(at);
+                    from = at + 1;
+                }
+                for at in 0..end {
+                    let rest = &text[at..];
+                    let begins = |core: &&str| rest.starts_with(core.as_bytes()) || core.as_bytes().starts_with(rest);
+                    assert!(!cores.iter().any(begins) || found.contains(&at), "{cores:?} at {at} of {end}");
+                }
+            }
+        }
+    }
+}
