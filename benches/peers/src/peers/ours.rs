@@ -71,7 +71,7 @@ impl<M: Machine> Run for Ours<M> {
 
     fn stream(&mut self, chunks: &[&str], mut clock: Clock, heard: &mut Heard) -> Result<(), Stop> {
         for chunk in chunks {
-            self.stream.push(chunk, |event| hear(heard, event));
+            self.stream.push(*chunk, |event| hear(heard, event));
             clock.check()?;
         }
         self.stream.finish(|event| hear(heard, event));
