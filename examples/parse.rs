@@ -94,7 +94,7 @@ fn stream(parser: &dyn ChatParser, output: &str) -> Result<Message, Box<dyn Erro
     };
     let mut parse = parser.stream(&options);
     for piece in output.as_bytes().chunks(12) {
-        parse.push(piece.into(), &mut show);
+        parse.push_bytes(piece, &mut show);
     }
     parse.finish(&mut show);
     Ok(message)

@@ -188,7 +188,7 @@ impl Case {
         let mut message = Message::default();
         let mut stream = parser.stream(&self.options);
         for piece in self.output.as_bytes().chunks(chunk) {
-            stream.push(piece.into(), &mut |event| message.apply(&event));
+            stream.push_bytes(piece, &mut |event| message.apply(&event));
         }
         stream.finish(&mut |event| message.apply(&event));
         row(&message)

@@ -113,6 +113,8 @@ pub(crate) struct Memory {
     reading: Reading,
     readers: Readers,
     out: Vec<u8>,
+    /// The same as text.
+    json: String,
     fence: Option<Fence>,
     invalid_utf8: bool,
 }
@@ -140,6 +142,7 @@ impl Memory {
             reading: Reading::Nothing,
             readers: Readers::default(),
             out: Vec::new(),
+            json: String::new(),
             fence: options.json_response.then(Fence::default),
             invalid_utf8: false,
         }
@@ -294,7 +297,10 @@ impl Io<'_> {
         let safe = if self.last { self.text.len() } else { start + self.whole(start, at - layout) };
         self.emit(target, start, safe);
         self.memory.pos = safe;
-        if safe + layout == self.text.len() {
+        // The first byte of a marker at the very end may wait as white space does.
+        let first = usize::from(at + 1 == self.text.len());
+        if safe + layout + first == self.text.len() {
+            self.memory.look.restart(at);
             self.go_straight(target, markers);
         }
         Found::Wait

@@ -16,8 +16,8 @@ pub use close::close;
 
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
-    Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_into, is_plain, next_special,
-    next_special_or, push_char,
+    Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_char_into, escape_into, is_plain,
+    next_special, next_special_or, push_char,
 };
 
 /// How far a translator came with the bytes that it was given.
@@ -204,6 +204,9 @@ impl Scanner {
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &ByteSet) -> Progress {
         // What JSON itself is made of is no stop, as a rule.
         let plain = !stops.meets(&STRUCTURE);
+        if self.at == At::Done {
+            return Progress::Done(0);
+        }
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
@@ -239,8 +242,7 @@ impl Scanner {
     fn ordinary(&mut self, bytes: &[u8], mut at: usize, from: usize, stops: &ByteSet) -> usize {
         let bracket = |byte: u8, at: usize| !stops.has(byte) || at < from;
         let mut next = self.at;
-        loop {
-            let Some(&byte) = bytes.get(at) else { break };
+        while let Some(&byte) = bytes.get(at) {
             match next {
                 At::Key | At::KeyOrClose if byte == b'"' => {
                     let (end, closed) = text::string_end(bytes, at + 1);

@@ -336,6 +336,10 @@ impl ByteSet {
         set
     }
 
+    pub(crate) const fn is_ascii(&self) -> bool {
+        self.0[2] == 0 && self.0[3] == 0
+    }
+
     /// Whether the two have a byte in common.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)

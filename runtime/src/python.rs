@@ -385,7 +385,7 @@ impl Translator {
     /// The same for a string of the usual kind: what JSON writes in the same way is taken in one piece.
     fn plain_text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
         let quote = self.string.quote;
-        out.reserve(bytes.len() + bytes.len() / 16);
+        out.reserve(bytes.len() + bytes.len() / 8);
         let (mut from, mut at) = (0, 0);
         loop {
             at = next_special_or(bytes, at, quote);

@@ -6,7 +6,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::json::{MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, Utf8Carry, escape_into, is_token};
+use crate::json::{MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, is_token};
 use crate::markers::ByteSet;
 
 const OBJECT: u8 = 0;
@@ -463,11 +463,11 @@ impl Translator {
     }
 
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
-        self.malformed |= self.carry.feed(text, &mut |text| escape_into(text, out));
+        self.malformed |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
     }
 
     fn end_text(&mut self, out: &mut Vec<u8>) {
-        self.malformed |= self.carry.finish(&mut |text| escape_into(text, out));
+        self.malformed |= self.carry.finish(&mut |text| escape_bytes_into(text.as_bytes(), out));
     }
 }
 

@@ -36,15 +36,6 @@ impl<'t> Chunk<'t> {
         }
     }
 
-    /// Its text, if it is whole characters.
-    #[inline]
-    pub(crate) fn to_text(self) -> Option<&'t str> {
-        match self {
-            Chunk::Text(text) => Some(text),
-            Chunk::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
-        }
-    }
-
     fn as_text(self) -> Option<&'t str> {
         match self {
             Chunk::Text(text) => Some(text),
@@ -118,20 +109,36 @@ impl<M: Machine> Stream<M> {
     /// More of the model's output, cut anywhere, also inside a character.
     #[inline]
     pub fn push<'t>(&mut self, text: impl Into<Chunk<'t>>, mut sink: impl FnMut(Event<'_>)) {
-        let chunk = text.into();
+        match text.into() {
+            Chunk::Text(text) => self.push_text(text, &mut sink),
+            Chunk::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => self.push_text(text, &mut sink),
+                Err(_) => self.push_chunk(Chunk::Bytes(bytes), &mut sink),
+            },
+        }
+    }
+
+    #[inline]
+    fn push_text(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
-        let waiting = !self.carry.is_empty();
-        let Some((text, end)) = memory.straight.pass(chunk, waiting) else {
-            return self.push_chunk(chunk, &mut sink);
+        let waiting = self.carry.last().copied();
+        let Some(end) = memory.straight.pass(text, waiting) else {
+            return self.push_slowly(text, sink);
         };
         memory.look.work.add(text.len());
-        if waiting || end < text.len() {
-            return self.pass_and_wait(text, end, &mut sink);
+        if waiting.is_some() || end < text.len() {
+            return self.pass_and_wait(text, end, sink);
         }
         sink(memory.straight.event(text));
     }
 
-    /// Passes on the white space that waited and the text up to `end`; what follows waits.
+    fn push_slowly(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
+        if !self.run.memory.read_straight(text, &mut self.carry, sink) {
+            self.push_chunk(Chunk::Text(text), sink);
+        }
+    }
+
+    /// Passes on what waited and the text up to `end`; what follows waits.
     #[inline]
     fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
@@ -143,16 +150,13 @@ impl<M: Machine> Stream<M> {
         }
         sink(memory.straight.event(&text[..end]));
         self.carry.clear();
-        self.carry.extend_from_slice(text[end..].as_bytes());
-        memory.passed(text.len() - end);
+        self.carry.extend_from_slice(&text.as_bytes()[end..]);
+        memory.passed(&self.carry);
     }
 
     fn push_chunk(&mut self, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
         if self.finished {
             self.reset();
-        }
-        if self.run.memory.read_straight(chunk, &mut self.carry, sink) {
-            return;
         }
         let text = chunk.as_bytes();
         if self.carry.is_empty() {
@@ -326,8 +330,11 @@ pub trait ChatParser: Send + Sync {
 
 /// Any model's parser in the middle of a turn; see [`Stream`].
 pub trait ChatStream {
-    /// More of the model's output, cut anywhere.
-    fn push(&mut self, text: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>));
+    /// More of the model's output, cut anywhere between characters.
+    fn push(&mut self, text: &str, sink: &mut dyn FnMut(Event<'_>));
+
+    /// More of the model's output, cut anywhere, also inside a character.
+    fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>));
 
     /// The output is over.
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
@@ -355,8 +362,12 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
 }
 
 impl<M: Machine> ChatStream for Stream<M> {
-    fn push(&mut self, text: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
-        Stream::push(self, text, sink);
+    fn push(&mut self, text: &str, mut sink: &mut dyn FnMut(Event<'_>)) {
+        self.push_text(text, &mut sink);
+    }
+
+    fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
+        Stream::push(self, bytes, sink);
     }
 
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {

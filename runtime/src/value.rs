@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
-use crate::json::{Kind, Progress, Scanner, Utf8Carry, escape_into, is_space};
+use crate::json::{Kind, Progress, Scanner, Utf8Carry, escape_bytes_into, is_space};
 use crate::python::Translator;
 
 /// The JSON types that a value may have. The empty set, [`UNKNOWN`](Self::UNKNOWN), says that nothing is known.
@@ -190,6 +190,13 @@ impl ValueWriter {
         self.mismatch = false;
     }
 
+    /// There is text: appends what is certain of the JSON already.
+    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.types == Types::STRING && !self.in_text {
+            self.begin_text(out);
+        }
+    }
+
     /// Whether the rest of the text is a string, of which no character is half read.
     pub(crate) fn writes_text(&self) -> bool {
         self.in_text && self.carry.is_empty()
@@ -200,16 +207,18 @@ impl ValueWriter {
         if text.is_empty() {
             return;
         }
-        if self.types == Types::STRING && !self.in_text {
-            self.begin_text(out);
-        }
+        self.begin(out);
         if self.in_text {
             self.text(text, out);
             return;
         }
         self.held.extend_from_slice(text);
+        // What cannot become a string waits for its end anyway.
+        if !self.types.has_string() {
+            return;
+        }
         self.consider(text);
-        if self.types.has_string() && !self.json.alive && !self.literal.alive {
+        if !self.json.alive && !self.literal.alive {
             self.begin_text(out);
         }
     }
@@ -231,6 +240,7 @@ impl ValueWriter {
     /// open.
     pub(crate) fn abort(&mut self, out: &mut Vec<u8>) {
         if !self.in_text {
+            self.consider_held();
             let text = self.held.trim_ascii_start();
             if text.is_empty() {
                 return;
@@ -264,6 +274,15 @@ impl ValueWriter {
         self.invalid_utf8
     }
 
+    /// Shows all of the text to what it may be, where that was put off.
+    fn consider_held(&mut self) {
+        if !self.types.has_string() {
+            let held = std::mem::take(&mut self.held);
+            self.consider(&held);
+            self.held = held;
+        }
+    }
+
     /// Shows the bytes to what the text may still be.
     fn consider(&mut self, text: &[u8]) {
         let json = &mut self.json;
@@ -287,6 +306,7 @@ impl ValueWriter {
 
     /// Writes the held text as a value that is no string of the schema's, if it is one.
     fn finish_value(&mut self, out: &mut Vec<u8>) -> bool {
+        self.consider_held();
         if self.json.alive && (self.json.done || self.json.reader.finish()) {
             let text = trim(&self.held);
             let fits = self.fits(text);
@@ -349,11 +369,11 @@ impl ValueWriter {
     }
 
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
-        self.invalid_utf8 |= self.carry.feed(text, &mut |text| escape_into(text, out));
+        self.invalid_utf8 |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
     }
 
     fn end_carry(&mut self, out: &mut Vec<u8>) {
-        self.invalid_utf8 |= self.carry.finish(&mut |text| escape_into(text, out));
+        self.invalid_utf8 |= self.carry.finish(&mut |text| escape_bytes_into(text.as_bytes(), out));
     }
 }
 

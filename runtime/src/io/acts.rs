@@ -258,11 +258,22 @@ impl Io<'_> {
     pub(super) fn emit_value(&mut self, from: usize, to: usize) {
         let memory = &mut *self.memory;
         memory.look.work.add(to - from);
-        memory.out.clear();
-        if memory.reading == Reading::Value {
-            memory.readers.value.feed(&self.text[from..to], &mut memory.out);
+        if memory.reading != Reading::Value {
+            return;
         }
+        memory.out.clear();
+        let value = &mut memory.readers.value;
+        value.begin(&mut memory.out);
+        let Some(text) = self.valid.filter(|_| value.writes_text()).and_then(|text| text.get(from..to)) else {
+            value.feed(&self.text[from..to], &mut memory.out);
+            return self.emit_out(Written::Members);
+        };
         self.emit_out(Written::Members);
+        let mut json = std::mem::take(&mut self.memory.json);
+        json.clear();
+        json::escape_into(text, &mut json);
+        self.send_arguments(&json, Written::Members);
+        self.memory.json = json;
     }
 
     pub(super) fn close_call(&mut self, complete: bool) {

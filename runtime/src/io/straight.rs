@@ -4,9 +4,8 @@
 
 use super::{Io, Memory, Reading, Target, Written};
 use crate::event::{Channel, Event};
-use crate::json::{Progress, escape_into};
+use crate::json::{Progress, escape_char_into, escape_into};
 use crate::markers::{ByteSet, Markers};
-use crate::stream::Chunk;
 
 /// The longest piece that is looked at byte by byte; longer ones are searched.
 const LONGEST: usize = 32;
@@ -50,37 +49,53 @@ impl Straight {
         markers: ByteSet::EMPTY,
     };
 
-    /// The text that a piece is, if it is nothing else, and how much of it may be passed on: white space at its end
-    /// waits. `waiting` says that some waits from before.
-    #[inline]
-    pub(crate) fn pass<'t>(&self, chunk: Chunk<'t>, waiting: bool) -> Option<(&'t str, usize)> {
-        // Bytes of a marker matter where it may go on; those that end a JSON string always do.
-        let seconds = match self.to {
-            To::Text(_) => &self.seconds,
-            // White space that waits is to be escaped.
-            To::Arguments(_) if !waiting => &ByteSet::ALL,
-            To::Arguments(_) | To::Nothing => return None,
-        };
-        let end = self.end(chunk.as_bytes(), waiting, &self.special, seconds)?;
-        Some((chunk.to_text()?, end))
+    /// How much of a piece may be passed on as it is, if it is nothing else: white space at its end waits, and a byte with
+    /// which a marker may begin. `waiting` is the last byte of what waits from before.
+    #[inline(always)]
+    pub(crate) fn pass(&self, text: &str, waiting: Option<u8>) -> Option<usize> {
+        match self.to {
+            To::Text(_) => self.end(text.as_bytes(), waiting, &self.special),
+            // White space that waits is to be escaped; bytes that end a JSON string matter wherever they stand.
+            To::Arguments(_) if waiting.is_none() => {
+                let bytes = text.as_bytes();
+                let odd = bytes.is_empty() || bytes.len() > LONGEST || has_any(bytes, &self.special);
+                (!odd).then(|| self.without_layout(bytes)).flatten()
+            }
+            To::Arguments(_) | To::Nothing => None,
+        }
     }
 
-    /// How much of a piece may be passed on, if there are none of these bytes in it, or none that one of `seconds`
-    /// follows.
-    #[inline]
-    fn end(&self, bytes: &[u8], waiting: bool, special: &ByteSet, seconds: &ByteSet) -> Option<usize> {
+    /// How much of a piece may be passed on, if no marker can begin in it but at its very end.
+    #[inline(always)]
+    fn end(&self, bytes: &[u8], waiting: Option<u8>, firsts: &ByteSet) -> Option<usize> {
         let (&first, &last) = (bytes.first()?, bytes.last()?);
-        if bytes.len() > LONGEST || (waiting && self.layout.has(first)) {
+        if bytes.len() > LONGEST {
             return None;
         }
-        for (at, &byte) in bytes.iter().enumerate() {
-            if special.has(byte) && bytes.get(at + 1).is_none_or(|&next| seconds.has(next)) {
+        if let Some(before) = waiting
+            && (self.layout.has(first) || (firsts.has(before) && self.seconds.has(first)))
+        {
+            return None;
+        }
+        // Without a branch for each byte: as a rule there is none of them.
+        let mut end = bytes.len();
+        if has_any(bytes, firsts) {
+            // A marker of one byte is whole where it stands.
+            if self.may_begin(bytes, firsts) || self.seconds == ByteSet::ALL {
                 return None;
             }
+            end -= usize::from(firsts.has(last));
         }
-        if self.layout.has(last) { self.without_layout(bytes) } else { Some(bytes.len()) }
+        if end < bytes.len() || self.layout.has(last) { self.without_layout(&bytes[..end]) } else { Some(end) }
     }
 
+    /// Whether a marker may begin before the last byte.
+    #[inline(never)]
+    fn may_begin(&self, bytes: &[u8], firsts: &ByteSet) -> bool {
+        bytes.windows(2).any(|pair| firsts.has(pair[0]) && self.seconds.has(pair[1]))
+    }
+
+    /// How much there is without the white space at its end that may belong to a marker.
     #[inline]
     fn without_layout(&self, bytes: &[u8]) -> Option<usize> {
         let mut end = bytes.len();
@@ -101,29 +116,32 @@ impl Straight {
     }
 }
 
+/// Whether one of the bytes is in the set; with no branch for each, for as a rule there is none.
+#[inline(always)]
+fn has_any(bytes: &[u8], set: &ByteSet) -> bool {
+    bytes.iter().fold(false, |found, &byte| found | set.has(byte))
+}
+
 impl Memory {
-    /// A piece was passed on but for its end, of which so many bytes wait.
+    /// A piece was passed on but for its end, which waits.
     #[inline]
-    pub(crate) fn passed(&mut self, waiting: usize) {
-        self.look.restart(waiting);
+    pub(crate) fn passed(&mut self, waiting: &[u8]) {
+        let begins = waiting.last().is_some_and(|&last| self.straight.markers.has(last));
+        self.look.restart(waiting.len() - usize::from(begins));
     }
 
     /// Gives a piece to the reader of the value that is open. Returns whether that was all; if not, the machine goes on
     /// with what the reader left of it. `carry` is what waits from before and from now on.
-    pub(crate) fn read_straight(
-        &mut self,
-        chunk: Chunk<'_>,
-        carry: &mut Vec<u8>,
-        sink: &mut dyn FnMut(Event<'_>),
-    ) -> bool {
+    pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
         let straight = &self.straight;
         if straight.reader == Reading::Nothing {
             return false;
         }
-        let (Some(text), Some(call)) = (chunk.to_text(), &self.call) else { return false };
+        let Some(call) = &self.call else { return false };
         let bytes = text.as_bytes();
         let index = call.index;
         let mut all = true;
+        self.json.clear();
         match straight.reader {
             Reading::Json | Reading::Object => {
                 let scanner = match straight.reader {
@@ -147,38 +165,48 @@ impl Memory {
                 return more;
             }
             Reading::Value => {
-                let Some(end) = straight.end(bytes, !carry.is_empty(), &straight.markers, &straight.seconds) else {
+                let Some(end) = straight.end(bytes, carry.last().copied(), &straight.markers) else {
                     return false;
                 };
-                self.readers.value.feed(carry, &mut self.out);
-                self.readers.value.feed(&bytes[..end], &mut self.out);
+                let value = &mut self.readers.value;
+                if value.writes_text() {
+                    // What waits is white space and single bytes of markers.
+                    carry.iter().for_each(|&byte| escape_char_into(char::from(byte), &mut self.json));
+                    escape_into(&text[..end], &mut self.json);
+                    self.straight.to = To::Arguments(index);
+                } else {
+                    value.feed(carry, &mut self.out);
+                    value.feed(&bytes[..end], &mut self.out);
+                }
                 carry.clear();
                 carry.extend_from_slice(&bytes[end..]);
-                self.look.restart(carry.len());
-                if self.readers.value.writes_text() {
-                    self.straight.to = To::Arguments(index);
-                }
+                self.passed(carry);
             }
             Reading::Quoted => {
-                if straight.end(bytes, false, &straight.markers, &ByteSet::ALL).is_none() {
+                if bytes.len() > LONGEST || has_any(bytes, &straight.markers) {
                     return false;
                 }
-                escape_into(text, &mut self.out);
+                escape_into(text, &mut self.json);
             }
             Reading::Python => {
-                let progress = self.readers.python.feed(bytes, &mut self.out);
-                if let Progress::Done(n) | Progress::Stop(n) = progress {
-                    self.pos += n;
+                let (taken, more) = match self.readers.python.feed(bytes, &mut self.out) {
+                    Progress::More => (bytes.len(), !self.readers.python.malformed()),
+                    Progress::Done(n) | Progress::Stop(n) => (n, false),
+                };
+                if !more {
+                    self.pos += taken;
                     self.look.restart(self.pos);
                 }
-                all = progress == Progress::More && !self.readers.python.malformed();
+                all = more;
             }
             Reading::Nothing => return false,
         }
         self.look.work.add(bytes.len());
-        if let Ok(json) = std::str::from_utf8(&self.out)
-            && !json.is_empty()
-        {
+        let json = match self.json.as_str() {
+            "" => std::str::from_utf8(&self.out).unwrap_or_default(),
+            json => json,
+        };
+        if !json.is_empty() {
             sink(Event::ToolCallArguments { index, json });
         }
         self.out.clear();
@@ -191,7 +219,8 @@ impl Io<'_> {
     /// straight.
     pub(super) fn go_straight(&mut self, target: Target, markers: &Markers<'_>) {
         let memory = &mut *self.memory;
-        if memory.hold.is_some() || self.last {
+        // What waits is cut off between bytes.
+        if memory.hold.is_some() || self.last || !markers.layout.is_ascii() || !markers.firsts.is_ascii() {
             return;
         }
         let (to, special) = match target {

@@ -102,13 +102,22 @@ static SPECIAL: [bool; 256] = {
 
 /// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
 /// characters are escaped as `serde_json` does; all else is written as it is.
-pub(crate) fn escape_into(text: &str, out: &mut Vec<u8>) {
-    escape_bytes_into(text.as_bytes(), out);
+pub(crate) fn escape_into(text: &str, out: &mut String) {
+    out.reserve(text.len() + text.len() / 8);
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    loop {
+        let at = next_special(bytes, from);
+        out.push_str(&text[from..at]);
+        let Some(&byte) = bytes.get(at) else { return };
+        escape_char_into(char::from(byte), out);
+        from = at + 1;
+    }
 }
 
 /// The same for bytes; what is no UTF-8 stays none.
 pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
-    out.reserve(bytes.len() + bytes.len() / 16);
+    out.reserve(bytes.len() + bytes.len() / 8);
     let mut from = 0;
     loop {
         let at = next_special(bytes, from);
@@ -119,28 +128,40 @@ pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Writes one ASCII character as the contents of a JSON string.
+#[inline]
+pub(crate) fn escape_char_into(char: char, out: &mut String) {
+    match escape(char as u8) {
+        Some(escape) => out.push_str(escape),
+        None => out.push(char),
+    }
+}
+
 /// Writes one ASCII byte as the contents of a JSON string.
+#[inline]
 pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let short = match byte {
-        b'"' | b'\\' => byte,
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0c => b'f',
-        0x00..0x20 => {
-            let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-            out.extend_from_slice(b"\\u00");
-            out.extend_from_slice(&digits);
-            return;
-        }
-        _ => {
-            out.push(byte);
-            return;
-        }
-    };
-    out.extend_from_slice(&[b'\\', short]);
+    match escape(byte) {
+        Some(escape) => out.extend_from_slice(escape.as_bytes()),
+        None => out.push(byte),
+    }
+}
+
+/// The escape of a byte; none where it stands as it is.
+#[inline]
+fn escape(byte: u8) -> Option<&'static str> {
+    const CONTROLS: &str = "\\u0000\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\u0008\\u0009\\u000a\\u000b\\u000c\\u000d\\u000e\\u000f\
+                            \\u0010\\u0011\\u0012\\u0013\\u0014\\u0015\\u0016\\u0017\\u0018\\u0019\\u001a\\u001b\\u001c\\u001d\\u001e\\u001f";
+    Some(match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        b'\n' => "\\n",
+        b'\r' => "\\r",
+        b'\t' => "\\t",
+        0x08 => "\\b",
+        0x0c => "\\f",
+        0x00..0x20 => &CONTROLS[6 * usize::from(byte)..6 * usize::from(byte) + 6],
+        _ => return None,
+    })
 }
 
 /// Writes a character in UTF-8.
@@ -381,15 +402,18 @@ mod tests {
         let mut random = Random::new(29);
         for _ in 0..20_000 {
             let text = String::from_utf8_lossy(&random.bytes(120)).into_owned();
-            let mut out = vec![b'"'];
+            let mut out = String::from('"');
             escape_into(&text, &mut out);
-            out.push(b'"');
-            assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
+            out.push('"');
+            assert_eq!(out, serde_json::to_string(&text).unwrap());
+            let mut bytes = Vec::new();
+            escape_bytes_into(text.as_bytes(), &mut bytes);
+            assert_eq!(bytes, out.as_bytes()[1..out.len() - 1]);
         }
         let controls: String = (0..=0x7f).map(char::from).collect();
-        let mut out = Vec::new();
+        let mut out = String::new();
         escape_into(&controls, &mut out);
-        assert_eq!(format!("\"{}\"", String::from_utf8(out).unwrap()), serde_json::to_string(&controls).unwrap());
+        assert_eq!(format!("\"{out}\""), serde_json::to_string(&controls).unwrap());
     }
 
     #[test]

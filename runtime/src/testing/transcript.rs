@@ -40,8 +40,10 @@ impl Subject for dyn ChatParser + '_ {
 fn feed(stream: &mut dyn ChatStream, pieces: &[&[u8]], sink: &mut dyn FnMut(Event<'_>)) {
     for (index, piece) in pieces.iter().enumerate() {
         // Text and bytes go different ways; both have to lead to the same.
-        let text = std::str::from_utf8(piece).ok().filter(|text| (index + text.len()).is_multiple_of(2));
-        stream.push(text.map_or(Chunk::Bytes(piece), Chunk::Text), sink);
+        match std::str::from_utf8(piece) {
+            Ok(text) if (index + text.len()).is_multiple_of(2) => stream.push(text, sink),
+            _ => stream.push_bytes(piece, sink),
+        }
     }
     stream.finish(sink);
 }

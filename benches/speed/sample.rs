@@ -1,0 +1,197 @@
+//! Measures one shape of one format at all its lengths: parser and limits, short and long run by turns, so that what
+//! disturbs the machine disturbs all, and a ratio is the median of the ratios of the rounds.
+//!
+//! What is measured is the thread's own processor time: whatever else runs on the machine takes none of it.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use unjinja::Options;
+
+use crate::report::{Limit, Mode, Row};
+use crate::subjects::{Passes, Sink, Subject, ignored, push_str};
+use crate::workloads::{Failure, Format, Workload};
+use crate::{FROM, TO, workloads};
+
+/// The sizes of pieces, in bytes.
+pub const PIECES: [usize; 4] = [1, 4, 16, 4096];
+
+/// What one sample takes at least, in nanoseconds: below that, the clock is what is measured.
+const SAMPLE: f64 = 100e3;
+
+/// What a shape takes at most, as long as each contender ran three times.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Processor time of this thread, in nanoseconds.
+fn now() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+struct Contender<'w> {
+    run: Box<dyn FnMut() + 'w>,
+    times: usize,
+    samples: Vec<f64>,
+}
+
+impl<'w> Contender<'w> {
+    fn new<T>(mut run: impl FnMut() -> T + 'w) -> Self {
+        Self { run: Box::new(move || drop(black_box(run()))), times: 1, samples: Vec::new() }
+    }
+
+    /// Nanoseconds that one run takes.
+    fn sample(&mut self) -> f64 {
+        let begin = now();
+        for _ in 0..self.times {
+            (self.run)();
+        }
+        (now() - begin) / self.times as f64
+    }
+
+    fn warm_up(&mut self) {
+        self.sample();
+        let once = self.sample().max(1.0);
+        self.times = (SAMPLE / once).ceil().max(1.0) as usize;
+    }
+}
+
+/// A workload with its contenders: of each mode the parser and its limit.
+struct Entry<'w> {
+    workload: &'w Workload,
+    size: usize,
+    modes: Vec<(Mode, Limit)>,
+    contenders: Vec<Contender<'w>>,
+}
+
+/// What is measured of a workload: everything where ratios are judged; elsewhere what growth and the plot need.
+fn modes(workload: &Workload, size: usize) -> Vec<Mode> {
+    let four = Mode::Stream(4);
+    match (workload.shape.is_adversarial(), workloads::SIZES.contains(&size)) {
+        (_, false) => vec![four],
+        (true, true) => vec![Mode::Borrowed, four],
+        (false, true) if size == TO => vec![Mode::Borrowed, Mode::Batch, four],
+        (false, true) => [Mode::Borrowed, Mode::Batch].into_iter().chain(PIECES.map(Mode::Stream)).collect(),
+    }
+}
+
+/// A workload made ready.
+struct Ready {
+    workload: Workload,
+    size: usize,
+    options: Options,
+    arguments: Vec<String>,
+}
+
+impl Ready {
+    fn new(workload: Workload, size: usize, subject: Subject) -> Result<Self, Failure> {
+        let options = workload.options()?;
+        let message = (subject.parse)(&workload.output, &options);
+        workload.check(&message)?;
+        let arguments = message.tool_calls.into_iter().map(|call| call.arguments).collect();
+        Ok(Self { workload, size, options, arguments })
+    }
+}
+
+impl<'w> Entry<'w> {
+    fn new(ready: &'w Ready, passes: &'w [Passes; 2], subject: Subject) -> Self {
+        let Ready { workload, size, options, arguments } = ready;
+        let output = workload.output.as_str();
+        let limit = if workload.calls.is_empty() { Limit::Memmem } else { Limit::IgnoredAny };
+        let mut entry = Self { workload, size: *size, modes: Vec::new(), contenders: Vec::new() };
+        let limits = || match limit {
+            Limit::Memmem => Contender::new(|| {
+                let [reasoned, answered] = passes;
+                reasoned.run(black_box(&workload.reasoning)) + answered.run(black_box(&workload.content))
+            }),
+            _ => Contender::new(|| ignored(black_box(arguments))),
+        };
+        for mode in modes(workload, *size) {
+            let (ours, bound) = match mode {
+                Mode::Borrowed => (Contender::new(move || (subject.borrow)(black_box(output), options)), limits()),
+                Mode::Batch => (Contender::new(move || (subject.parse)(black_box(output), options)), limits()),
+                Mode::Stream(piece) => {
+                    let ours = Contender::new(move || {
+                        let mut sink = Sink::default();
+                        (subject.stream)(black_box(output), black_box(piece), options, &mut sink);
+                        sink
+                    });
+                    (ours, Contender::new(move || push_str(black_box(output), black_box(piece))))
+                }
+            };
+            entry.modes.push((mode, if matches!(mode, Mode::Stream(_)) { Limit::PushStr } else { limit }));
+            entry.contenders.extend([ours, bound]);
+        }
+        entry
+    }
+
+    fn samples(&self, mode: usize) -> &[f64] {
+        &self.contenders[2 * mode].samples
+    }
+}
+
+/// The rows of one shape of a format.
+pub fn measure(
+    format: &Format,
+    workloads: Vec<(usize, Workload)>,
+    subject: Subject,
+    rounds: usize,
+) -> Result<Vec<Row>, Failure> {
+    let passes = [&format.markers.reasoning, &format.markers.content].map(|markers| Passes::new(markers));
+    let ready = workloads.into_iter().map(|(size, workload)| Ready::new(workload, size, subject));
+    let ready = ready.collect::<Result<Vec<_>, _>>()?;
+    let mut entries: Vec<Entry<'_>> = ready.iter().map(|ready| Entry::new(ready, &passes, subject)).collect();
+
+    entries.iter_mut().flat_map(|entry| &mut entry.contenders).for_each(Contender::warm_up);
+    let begin = Instant::now();
+    for round in 0..rounds.max(1) {
+        if round >= 3 && begin.elapsed() > PATIENCE {
+            break;
+        }
+        for contender in entries.iter_mut().flat_map(|entry| &mut entry.contenders) {
+            let time = contender.sample();
+            contender.samples.push(time);
+        }
+    }
+
+    let long = entries.iter().find(|entry| entry.size == TO);
+    let samples_of = |entry: &Entry<'_>, mode: Mode| {
+        let number = entry.modes.iter().position(|(other, _)| *other == mode)?;
+        Some(entry.samples(number).to_vec())
+    };
+    let mut rows = Vec::new();
+    for entry in &entries {
+        let long = long.filter(|_| entry.size == FROM);
+        for (number, (mode, limit)) in entry.modes.iter().copied().enumerate() {
+            let (ours, limits) = (entry.samples(number), &entry.contenders[2 * number + 1].samples);
+            let bytes = entry.workload.output.len();
+            rows.push(Row {
+                format: entry.workload.format.clone(),
+                translates: format.translates,
+                shape: entry.workload.shape.clone(),
+                calls: !entry.workload.calls.is_empty(),
+                size: entry.size,
+                bytes,
+                mode,
+                nanoseconds: median(ours.iter().copied()),
+                limit,
+                limit_nanoseconds: median(limits.iter().copied()),
+                ratio: median(ours.iter().zip(limits).map(|(ours, limit)| ours / limit.max(1.0))),
+                growth: long.and_then(|long| {
+                    let longs = samples_of(long, mode)?;
+                    // The lengths are 16 to 1 only nearly.
+                    let exact = (bytes * TO) as f64 / (long.workload.output.len() * FROM) as f64;
+                    Some(median(ours.iter().zip(longs).map(|(short, long)| long / short * exact)))
+                }),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// The middle of some figures; of an even number of them, the lower one.
+pub fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.into_iter().collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,121 @@
+//! What is measured: the compiled parsers of our own templates, used as an application uses them; and the limits they
+//! are measured against, work on the same bytes that no parser can do without.
+
+#![allow(dead_code, reason = "each benchmark compiles this on its own")]
+
+use memchr::memmem::Finder;
+use serde::de::IgnoredAny;
+use unjinja::{BorrowedMessage, Event, Machine, Message, Options, Stream};
+
+/// A compiled parser.
+#[derive(Clone, Copy)]
+pub struct Subject {
+    /// Name of its template.
+    pub name: &'static str,
+    /// Parses a whole output.
+    pub parse: fn(&str, &Options) -> Message,
+    /// Parses a whole output and copies nothing that stands there as it is to be.
+    pub borrow: for<'t> fn(&'t str, &Options) -> BorrowedMessage<'t>,
+    /// Feeds an output in pieces of about so many bytes.
+    pub stream: fn(&str, usize, &Options, &mut Sink),
+}
+
+macro_rules! subjects {
+    ($($name:ident)*) => {
+        /// The parser of each template, in order of their names.
+        pub const SUBJECTS: &[Subject] = &[$(Subject {
+            name: stringify!($name),
+            parse: |output, options| unjinja_app::$name::parse(output, options),
+            borrow: |output, options| unjinja_app::$name::parse_borrowed(output, options),
+            stream: stream::<unjinja_app::$name::Parser>,
+        }),*];
+    };
+}
+
+// By name, not by `unjinja_app::all()`: an application that knows its model calls it without a detour.
+subjects! {
+    arg_key_value args_marker array_in_tag bare_json call_id_marker channels counted_ids delimiter_reasoning fenced_json
+    function_tag functools hermes id_in_array indexed_ids invoke name_as_key nested_json no_tools python_calls
+    python_dict python_values quote_tokens qwen3 reasoning_only recipients section_tags typed_parameters xml_parameters
+}
+
+/// The parser of this name.
+pub fn subject(name: &str) -> Option<Subject> {
+    SUBJECTS.iter().copied().find(|subject| subject.name == name)
+}
+
+/// What an application keeps of a stream: each delta is appended to its text.
+#[derive(Clone, Debug, Default)]
+pub struct Sink {
+    pub reasoning: String,
+    pub content: String,
+    pub arguments: Vec<String>,
+}
+
+impl Sink {
+    /// Appends one event.
+    pub fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Reasoning(text) => self.reasoning.push_str(text),
+            Event::Content(text) => self.content.push_str(text),
+            Event::ToolCallStart { .. } => self.arguments.push(String::new()),
+            Event::ToolCallArguments { index, json } => {
+                if let Some(arguments) = self.arguments.get_mut(*index) {
+                    arguments.push_str(json);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn stream<M: Machine + Default>(output: &str, size: usize, options: &Options, sink: &mut Sink) {
+    let mut stream = Stream::new(M::default(), options);
+    for piece in pieces(output, size) {
+        stream.push(piece, |event| sink.take(&event));
+    }
+    stream.finish(|event| sink.take(&event));
+}
+
+/// A text in pieces of at least `size` bytes, cut between characters: `String::push_str` takes no halves of them.
+pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut end = size.min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        let (piece, more) = rest.split_at(end);
+        rest = more;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// The limit of a stream: the same pieces, appended to one text.
+pub fn push_str(output: &str, size: usize) -> String {
+    let mut text = String::new();
+    for piece in pieces(output, size) {
+        text.push_str(piece);
+    }
+    text
+}
+
+/// The limit of text: for each marker that the parser looks for there, one pass over the same bytes.
+pub struct Passes {
+    finders: Vec<Finder<'static>>,
+}
+
+impl Passes {
+    pub fn new(markers: &[String]) -> Self {
+        Self { finders: markers.iter().map(|marker| Finder::new(marker).into_owned()).collect() }
+    }
+
+    pub fn run(&self, text: &str) -> usize {
+        self.finders.iter().map(|finder| finder.find_iter(text.as_bytes()).count()).sum()
+    }
+}
+
+/// The limit of arguments: one reading of the same JSON that keeps nothing.
+pub fn ignored(arguments: &[String]) -> usize {
+    arguments.iter().filter(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()).count()
+}

@@ -1,0 +1,59 @@
+//! The markers that a parser looks for at a point of a format, read off its plan.
+
+use unjinja::Channel;
+use unjinja_codegen::plan::{Expr, Hole, Literal, Plan};
+
+/// The markers that a parser looks for, each once, in the order of the plan.
+#[derive(Clone, Debug, Default)]
+pub struct Markers {
+    /// In plain answer text.
+    pub content: Vec<String>,
+    /// In reasoning.
+    pub reasoning: Vec<String>,
+    /// After the raw text of an argument's value.
+    pub value: Vec<String>,
+}
+
+impl Markers {
+    /// The markers of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let mut markers = Self::default();
+        follow(&plan.turn, &[], &mut markers);
+        markers
+    }
+}
+
+/// What an expression may begin with where `next` may follow it. Notes what may follow the holes in it.
+fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Vec<&'p Literal> {
+    match expr {
+        Expr::Literal(literal) => vec![literal],
+        Expr::Act(_) => next.to_vec(),
+        Expr::Hole(hole) => {
+            let (noted, ends): (&mut Vec<String>, &dyn Fn(&Literal) -> bool) = match hole {
+                Hole::Text { channel: Channel::Content, until } => {
+                    (&mut markers.content, &|literal| until.contains(&literal.role))
+                }
+                Hole::Text { channel: Channel::Reasoning, until } => {
+                    (&mut markers.reasoning, &|literal| until.contains(&literal.role))
+                }
+                Hole::Value => (&mut markers.value, &|_| true),
+                _ => return Vec::new(),
+            };
+            for literal in next.iter().filter(|literal| ends(literal)) {
+                if !noted.contains(&literal.core) {
+                    noted.push(literal.core.clone());
+                }
+            }
+            // Text may be empty.
+            if matches!(hole, Hole::Text { .. }) { next.to_vec() } else { Vec::new() }
+        }
+        Expr::Sequence(parts) => parts.iter().rev().fold(next.to_vec(), |next, part| follow(part, &next, markers)),
+        Expr::Choice(ways) => ways.iter().flat_map(|way| follow(way, next, markers)).collect(),
+        Expr::Option(part) => [follow(part, next, markers), next.to_vec()].concat(),
+        Expr::Repeat(part) => {
+            let first = follow(part, next, markers);
+            let next = [first, next.to_vec()].concat();
+            [follow(part, &next, markers), next].concat()
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What the benchmarks measure is what the parsers are for: every workload comes back as the message that it was made
+//! of, whole and in pieces.
+
+#[path = "../benches/workloads/mod.rs"]
+mod workloads;
+
+use std::path::Path;
+
+use unjinja::{Chunk, Message};
+use workloads::{Failure, Format, SIZES, Workload};
+
+fn formats() -> Result<Vec<Format>, Failure> {
+    Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))
+}
+
+/// What is wrong with what the parser makes of a workload, whole and in pieces of so many bytes.
+fn problems(workload: &Workload) -> Result<Vec<String>, Failure> {
+    let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == workload.format);
+    let parser = parser.ok_or_else(|| format!("no parser for {}", workload.format))?;
+    let options = workload.options()?;
+    let mut found = Vec::new();
+    let mut check = |how: &str, message: &Message| {
+        if let Err(problem) = workload.check(message) {
+            found.push(format!("{how}: {problem}"));
+        }
+    };
+    check("whole", &parser.parse(Chunk::from(&workload.output), &options));
+    check("borrowed", &parser.parse_borrowed(Chunk::from(&workload.output), &options).into_owned());
+    for size in [1, 4, 16, 4096] {
+        let mut message = Message::default();
+        let mut stream = parser.stream(&options);
+        for piece in workload.output.as_bytes().chunks(size) {
+            stream.push(Chunk::Bytes(piece), &mut |event| message.apply(&event));
+        }
+        stream.finish(&mut |event| message.apply(&event));
+        check(&format!("in pieces of {size}"), &message);
+    }
+    Ok(found)
+}
+
+#[test]
+fn every_workload_comes_back() -> Result<(), Failure> {
+    let (mut failures, mut count) = (Vec::new(), 0);
+    for format in formats()? {
+        let workloads = format.workloads(SIZES[0]);
+        assert!(workloads.len() >= 5, "{}: only {} shapes can be written", format.name, workloads.len());
+        for workload in workloads {
+            count += 1;
+            failures.extend(problems(&workload)?);
+        }
+    }
+    assert!(failures.is_empty(), "{} of {count} do not hold:\n{}", failures.len(), failures.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn sizes_are_what_they_say() -> Result<(), Failure> {
+    for format in formats()? {
+        for workload in format.workloads(SIZES[1]) {
+            let off = (workload.output.len() as f64 / SIZES[1] as f64 - 1.0).abs();
+            assert!(off < 0.05, "{} is {} bytes long", workload.name(), workload.output.len());
+        }
+    }
+    Ok(())
+}
