@@ -84,18 +84,10 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
                 }
                 let budget = match (arguments.check, index) {
                     (true, _) => Duration::ZERO,
-                    (false, 1) => Duration::from_millis(400),
-                    _ => Duration::from_millis(150),
+                    (false, 1) => Duration::from_millis(150),
+                    _ => Duration::from_millis(60),
                 };
-                // What was late, or failed, at a smaller size is not tried at a larger one.
-                let hopeless = |figure: &Figure| match figure.verdict {
-                    Verdict::Late | Verdict::Skipped => true,
-                    _ => figure.median.is_some_and(|time| time * 16 > CAP),
-                };
-                let skip: Vec<bool> = rows[first..]
-                    .iter()
-                    .map(|row| index > 0 && row.stream[index - 1].as_ref().is_some_and(hopeless))
-                    .collect();
+                let skip: Vec<bool> = rows[first..].iter().map(|row| hopeless(&row.stream[..index])).collect();
                 let figures = measure(&mut runners, &input, Mode::Stream, budget, &skip);
                 for (row, figure) in rows[first..].iter_mut().zip(figures) {
                     row.stream[index] = Some(figure);
@@ -120,6 +112,18 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Whether the next size would be late, by those before: what was late is, and what grows as it grew would be.
+fn hopeless(smaller: &[Option<Figure>]) -> bool {
+    let Some(Some(last)) = smaller.last() else { return false };
+    if matches!(last.verdict, Verdict::Late | Verdict::Skipped) {
+        return true;
+    }
+    let Some(time) = last.median.map(|time| time.as_secs_f64()) else { return false };
+    let before = smaller.iter().rev().nth(1).and_then(|figure| figure.as_ref()?.median);
+    let growth = before.map_or(16.0, |before| (time / before.as_secs_f64()).max(16.0));
+    time * growth > CAP.as_secs_f64()
 }
 
 fn write_readme(figures: &str) -> std::io::Result<()> {

@@ -46,7 +46,7 @@ pub enum Verdict {
 pub const CAP: Duration = Duration::from_secs(5);
 const MOST_SAMPLES: usize = 25;
 /// So many are taken of what does not take much longer than its budget.
-const LEAST_SAMPLES: u32 = 5;
+const LEAST_SAMPLES: u32 = 3;
 
 struct Sample {
     time: Duration,

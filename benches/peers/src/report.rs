@@ -212,13 +212,13 @@ pub fn summary(rows: &[Row]) -> Summary {
     let [four, whole, batch]: [Column; 3] = [Row::streamed, |row| row.whole_tags.as_ref(), |row| row.batch.as_ref()];
     for peer in peers {
         let tried = rows.iter().filter(|row| row.peer == peer);
-        let [four, whole, batch] =
-            [four, whole, batch].map(|column| tried.clone().filter(|row| right(column(row))).count());
-        let _ = writeln!(
-            text,
-            "- {peer}, of {} inputs (64 KiB), is right on {four} in 4-byte chunks, {whole} with whole tags, {batch} at once.",
-            tried.count()
-        );
+        let counted =
+            [(four, "in 4-byte chunks"), (whole, "with whole tags"), (batch, "at once")].map(|(column, how)| {
+                let run = tried.clone().any(|row| column(row).is_some());
+                run.then(|| format!("{} {how}", tried.clone().filter(|row| right(column(row))).count()))
+            });
+        let counted: Vec<String> = counted.into_iter().flatten().collect();
+        let _ = writeln!(text, "- {peer}, of {} inputs, is right on {}.", tried.clone().count(), counted.join(", "));
     }
     let v2 = |row: &Row| row.peer == "dynamo-parsers-v2";
     for (name, feeding, wanted, promised, found) in [
