@@ -1,0 +1,92 @@
+//! The parsers under one interface. Each is used as its own documentation and server do: its incremental
+//! interface, the request's tools given, the parser made ready before the clock starts.
+
+mod dynamo;
+mod dynamo_v2;
+mod ours;
+mod smg;
+
+use std::time::Instant;
+
+use crate::inputs::Input;
+use crate::message::Heard;
+
+/// Why a run is not over.
+pub enum Stop {
+    /// Its time was up.
+    Late,
+    /// The parser failed, as it says.
+    Failed(String),
+}
+
+impl<E: std::fmt::Display> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Stop::Failed(error.to_string())
+    }
+}
+
+/// One parser, set up for one input.
+pub struct Runner {
+    /// The crate.
+    pub peer: &'static str,
+    /// The interface that is called, and the parser's name in it.
+    pub called: String,
+    pub run: Box<dyn Run>,
+}
+
+/// A parser at work. Only `stream` and `batch` are timed.
+pub trait Run {
+    /// Makes the parser new, for an output that will come in these pieces.
+    fn ready(&mut self, chunks: &[&str]) -> Result<(), Stop>;
+
+    /// Feeds the pieces, appends what is reported, and ends the turn; gives up when the time is up.
+    fn stream(&mut self, chunks: &[&str], clock: Clock, heard: &mut Heard) -> Result<(), Stop>;
+
+    /// Parses the whole output.
+    fn batch(&mut self, output: &str, heard: &mut Heard) -> Result<(), Stop>;
+}
+
+/// Until when a run may take. Asks for the time once in 64 pieces.
+#[derive(Clone, Copy)]
+pub struct Clock {
+    until: Instant,
+    fed: u32,
+}
+
+impl Clock {
+    pub fn until(until: Instant) -> Self {
+        Self { until, fed: 0 }
+    }
+
+    /// Counts one piece; whether the time is up.
+    fn late(&mut self) -> bool {
+        self.fed += 1;
+        self.fed.is_multiple_of(64) && Instant::now() > self.until
+    }
+
+    /// Whether the time is up, now.
+    fn over(self) -> Result<(), Stop> {
+        if Instant::now() > self.until { Err(Stop::Late) } else { Ok(()) }
+    }
+
+    fn check(&mut self) -> Result<(), Stop> {
+        if self.late() { Err(Stop::Late) } else { Ok(()) }
+    }
+}
+
+/// Our parser and then every peer that knows the input's format; with it those that could not be set up, and why.
+pub fn runners(input: &Input) -> (Vec<Runner>, Vec<(&'static str, String)>) {
+    let mut runners = Vec::new();
+    let mut missing = Vec::new();
+    let all = [("unjinja", ours::runners(input)), ("tool-parser, reasoning-parser", smg::runners(input))]
+        .into_iter()
+        .chain([("dynamo-parsers", dynamo::runners(input)), ("dynamo-parsers-v2", dynamo_v2::runners(input))]);
+    for (peer, result) in all {
+        match result {
+            Ok(more) => runners.extend(more),
+            Err(Stop::Failed(why)) => missing.push((peer, why)),
+            Err(Stop::Late) => missing.push((peer, "late".into())),
+        }
+    }
+    (runners, missing)
+}
