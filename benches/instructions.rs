@@ -3,7 +3,6 @@
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
 #![allow(missing_docs, reason = "the macros of gungraun write public items")]
-#![allow(clippy::expect_used, reason = "a benchmark that cannot be made ready ends")]
 
 #[path = "subjects/mod.rs"]
 mod subjects;

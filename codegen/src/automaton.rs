@@ -486,7 +486,7 @@ impl Builder {
             let confirm = if literal.role == Role::TurnEnd {
                 Confirm::End
             } else if literal.confirm {
-                Confirm::Next(self.cores_after(to))
+                Confirm::Next(self.cores_after(to, literal.peek))
             } else {
                 Confirm::Nothing
             };
@@ -511,9 +511,18 @@ impl Builder {
         arms
     }
 
-    fn cores_after(&self, node: usize) -> Vec<String> {
+    /// What may come at a node; where a brace that is left to be read stands before it, behind that.
+    fn cores_after(&self, node: usize, in_brace: bool) -> Vec<String> {
         let mut cores: Vec<String> = Vec::new();
         let closure = self.graph.closure(node, self.last);
+        for (_, hole, _) in &closure.holes {
+            match &self.graph.holes[*hole] {
+                Hole::Object(shape) if in_brace && shape.python => cores.extend(["\"".to_owned(), "'".to_owned()]),
+                Hole::Object(_) if in_brace => cores.push("\"".to_owned()),
+                Hole::Object(_) => cores.push("{".to_owned()),
+                _ => {}
+            }
+        }
         if closure.holes.iter().any(|(_, hole, _)| matches!(self.graph.holes[*hole], Hole::Json | Hole::Python)) {
             cores.push("{".to_owned());
         }

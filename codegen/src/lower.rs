@@ -121,12 +121,14 @@ fn native_calls(spec: &FormatSpec) -> Expr {
     }
     if bare {
         // One call, several after each other, or a list of them: nothing but the objects announces any.
-        let mut brace = symbol("{", Role::CallOpen);
-        if let Expr::Literal(literal) = &mut brace {
-            literal.peek = true;
-        }
+        let opener = |core: &'static str, peek: bool| match symbol(core, Role::CallOpen) {
+            // A bracket in prose is soon told from one that opens a call.
+            Expr::Literal(literal) => Expr::Literal(Literal { peek, confirm: true, ..literal }),
+            other => other,
+        };
+        let brace = opener("{", true);
         let more = sequence(vec![hold(), symbol(",", Role::Inner), body.clone()]).repeated();
-        let list = sequence(vec![hold(), symbol("[", Role::CallOpen), body.clone(), more, closing()]);
+        let list = sequence(vec![hold(), opener("[", false), body.clone(), more, closing()]);
         let separator = Expr::Choice(vec![symbol(",", Role::Inner), symbol(";", Role::Inner)]).optional();
         let next = sequence(vec![hold(), separator, brace.clone(), body.clone()]).repeated();
         return Expr::Choice(vec![list, sequence(vec![hold(), brace, body, next])]);

@@ -9,6 +9,7 @@ use reader::Reader;
 use crate::io::MAX_NAME;
 use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token, next_special};
 use crate::markers::ByteSet;
+use crate::python::Translator;
 use crate::short::Short;
 
 /// Where a call object keeps its parts.
@@ -252,16 +253,17 @@ impl CallObject {
         self.named
     }
 
-    /// Whether the next bytes are JSON arguments that are passed on as they come.
-    pub(crate) fn passes_json(&self, shape: &CallShape<'_>) -> bool {
-        self.named
-            && self.at == At::InValue
-            && self.role == Role::Arguments
-            && !shape.python
-            && self.arguments.pass_on()
+    /// Whether the next bytes are arguments that are passed on as they come, or as their translation does.
+    pub(crate) fn passes_on(&self) -> bool {
+        self.named && self.at == At::InValue && self.role == Role::Arguments && self.arguments.pass_on()
     }
 
-    /// What reads those.
+    /// What reads those in Python.
+    pub(crate) fn translator(&mut self) -> &mut Translator {
+        self.reader.translator()
+    }
+
+    /// What reads those in JSON.
     pub(crate) fn scanner(&mut self) -> &mut Scanner {
         self.reader.scanner()
     }

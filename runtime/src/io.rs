@@ -50,6 +50,8 @@ enum Reading {
     Python,
     Quoted,
     Object,
+    /// The arguments of a call object that is a Python dict.
+    PythonObject,
     Value,
 }
 
@@ -112,6 +114,8 @@ pub(crate) struct Memory {
     calls: usize,
     reading: Reading,
     readers: Readers,
+    /// The token that strings stand between.
+    quote: Short,
     out: Vec<u8>,
     /// The same as text.
     json: String,
@@ -141,6 +145,7 @@ impl Memory {
             calls: 0,
             reading: Reading::Nothing,
             readers: Readers::default(),
+            quote: Short::new(),
             out: Vec::new(),
             json: String::new(),
             fence: options.json_response.then(Fence::default),

@@ -78,7 +78,7 @@ pub struct Markers<'p> {
     search: Search,
     /// The first bytes of the cores.
     pub(crate) firsts: ByteSet,
-    /// The bytes that may follow those: all, where a core is one byte long.
+    /// The bytes that may follow those: all, where a core is one byte long and counts at once.
     pub(crate) seconds: ByteSet,
     /// The longest core, in bytes.
     pub(crate) longest: usize,
@@ -147,7 +147,7 @@ impl<'p> Markers<'p> {
             let core = list[at].core.as_bytes();
             if !core.is_empty() {
                 firsts = firsts.with(core[0]);
-                seconds = if core.len() > 1 { seconds.with(core[1]) } else { ByteSet::ALL };
+                seconds = seconds.and(if core.len() > 1 { ByteSet::of(&[core[1]]) } else { after(list[at].confirm) });
             }
             if core.len() > longest {
                 longest = core.len();
@@ -208,6 +208,25 @@ impl<'p> Markers<'p> {
 #[inline]
 fn start(text: &[u8], at: usize, needles: &[Needle]) -> Option<usize> {
     needles.iter().find(|needle| needle.byte == text[at]).and_then(|needle| at.checked_sub(needle.offset))
+}
+
+/// The bytes that may follow a marker of one byte.
+const fn after(confirm: Confirm<'_>) -> ByteSet {
+    let cores = match confirm {
+        Confirm::Nothing => return ByteSet::ALL,
+        Confirm::Next(cores) => cores,
+        Confirm::End => &[],
+    };
+    let mut bytes = ByteSet::of(b" \t\n\r\x0c");
+    let mut at = 0;
+    while at < cores.len() {
+        if cores[at].is_empty() {
+            return ByteSet::ALL;
+        }
+        bytes = bytes.with(cores[at].as_bytes()[0]);
+        at += 1;
+    }
+    bytes
 }
 
 /// The fastest search for these markers.

@@ -11,6 +11,7 @@ use memchr::memchr2;
 use crate::json::{
     MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or, push_char,
 };
+use crate::markers::ByteSet;
 
 const DICT: u8 = 0;
 const LIST: u8 = 1;
@@ -150,6 +151,12 @@ impl Translator {
     /// Whether the literal broke a rule so far.
     pub(crate) fn malformed(&self) -> bool {
         self.malformed
+    }
+
+    /// In a string: the bytes that may end it, or are not written as JSON would escape them.
+    #[inline]
+    pub(crate) fn text_ends(&self) -> Option<ByteSet> {
+        (self.at == At::Text && !self.surrogates.waits()).then(|| ByteSet::of(b"\\\n\r").with(self.string.quote))
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {

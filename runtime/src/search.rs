@@ -13,7 +13,7 @@ const MISSES: usize = 16;
 const OFTEN: usize = 48;
 
 /// if there are no more than so many of them,
-const LEAPS: usize = 2;
+const LEAPS: usize = 3;
 
 /// at first within so many bytes.
 const REACH: usize = 512;

@@ -38,6 +38,21 @@ impl<'t> Chunk<'t> {
         }
     }
 
+    /// The first bytes of it, at most about so many, and the rest.
+    fn split(self, at: usize) -> (Self, Self) {
+        match self {
+            Chunk::Text(text) => {
+                let at = (at.min(text.len())..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+                let (head, tail) = text.split_at(at);
+                (Chunk::Text(head), Chunk::Text(tail))
+            }
+            Chunk::Bytes(bytes) => {
+                let (head, tail) = bytes.split_at(at.min(bytes.len()));
+                (Chunk::Bytes(head), Chunk::Bytes(tail))
+            }
+        }
+    }
+
     fn as_text(self) -> Option<&'t str> {
         match self {
             Chunk::Text(text) => Some(text),
@@ -314,17 +329,29 @@ pub fn parse_borrowed<'t, M: Machine>(
     };
     let (mut run, written) = Run::begin(&machine, options);
     let mut message = BorrowedMessage::default();
-    if written.iter().all(|text| text.is_empty()) {
-        let mut pieces = message.of(chunk.as_text().unwrap_or_default());
-        run.go(&machine, options, chunk, true, &mut |event| pieces.apply(event));
-        return message;
+    let mut pieces = message.of(chunk.as_text().unwrap_or_default());
+    let mut carry = written.concat().into_bytes();
+    let mut rest = chunk;
+    // What the prompt wrote is read in front of the output, and with it as much of that as it takes to settle it.
+    while !carry.is_empty() {
+        let (head, tail) = rest.split(HEAD);
+        let last = tail.as_bytes().is_empty();
+        let before = carry.len();
+        carry.extend_from_slice(head.as_bytes());
+        pieces.stand_in(&carry, chunk.as_bytes().len() - rest.as_bytes().len(), before);
+        let settled = run.go(&machine, options, Chunk::Bytes(&carry), last, &mut |event| pieces.apply(event));
+        if last {
+            return message;
+        }
+        carry.drain(..settled);
+        rest = tail;
     }
-    let mut whole = written.concat().into_bytes();
-    whole.extend_from_slice(chunk.as_bytes());
-    let mut pieces = message.of("");
-    run.go(&machine, options, Chunk::Bytes(&whole), true, &mut |event| pieces.apply(event));
+    run.go(&machine, options, rest, true, &mut |event| pieces.apply(event));
     message
 }
+
+/// How much of an output is read at a time behind what the prompt wrote, in bytes.
+const HEAD: usize = 256;
 
 /// Any model's parser.
 pub trait ChatParser: Send + Sync {

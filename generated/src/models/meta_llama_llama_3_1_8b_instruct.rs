@@ -85,14 +85,18 @@ static START_MARKERS: Markers<'static> = Markers::new(
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|end_header_id|>"),
-        Marker::new("["),
-        Marker::new("{").peek(),
+        Marker::new("[").followed_by(&["{"]),
+        Marker::new("{").followed_by(&["\""]).peek(),
     ],
 );
 
 /// What may follow in this state: `<|eot_id|>`, `[`, `{`; searched for by `<`, `[` and `{` (memchr3).
 static CONTENT_MARKERS: Markers<'static> = Markers::new(
-    &[Marker::new("<|eot_id|>").at_end(), Marker::new("["), Marker::new("{").peek()],
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("[").followed_by(&["{"]),
+        Marker::new("{").followed_by(&["\""]).peek(),
+    ],
 );
 
 /// What may follow in this state: `<|eot_id|>`; searched for by `<` (memchr).
@@ -111,13 +115,15 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
         Marker::new("<|eot_id|>").at_end(),
         Marker::new(","),
         Marker::new(";"),
-        Marker::new("{").peek(),
-        Marker::new("["),
+        Marker::new("{").followed_by(&["\""]).peek(),
+        Marker::new("[").followed_by(&["{"]),
     ],
 );
 
 /// What may follow in this state: `{`; searched for by `{` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(&[Marker::new("{").peek()]);
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+    &[Marker::new("{").followed_by(&["\""]).peek()],
+);
 
 /// What may follow in this state: `<|eot_id|>`, `,`, `]`, `[`, `{`; searched for by their first bytes (a table).
 static AFTER_CALL_3_MARKERS: Markers<'static> = Markers::new(
@@ -125,8 +131,8 @@ static AFTER_CALL_3_MARKERS: Markers<'static> = Markers::new(
         Marker::new("<|eot_id|>").at_end(),
         Marker::new(","),
         Marker::new("]"),
-        Marker::new("["),
-        Marker::new("{").peek(),
+        Marker::new("[").followed_by(&["{"]),
+        Marker::new("{").followed_by(&["\""]).peek(),
     ],
 );
 

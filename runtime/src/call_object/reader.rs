@@ -50,6 +50,11 @@ impl Reader {
         &mut self.json
     }
 
+    /// What reads Python.
+    pub(super) fn translator(&mut self) -> &mut Translator {
+        &mut self.literal
+    }
+
     pub(super) fn malformed(&self) -> bool {
         self.json.malformed() || self.literal.malformed()
     }

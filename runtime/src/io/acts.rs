@@ -264,16 +264,11 @@ impl Io<'_> {
         memory.out.clear();
         let value = &mut memory.readers.value;
         value.begin(&mut memory.out);
-        let Some(text) = self.valid.filter(|_| value.writes_text()).and_then(|text| text.get(from..to)) else {
-            value.feed(&self.text[from..to], &mut memory.out);
-            return self.emit_out(Written::Members);
-        };
+        match self.valid.filter(|_| value.writes_text()).and_then(|text| text.get(from..to)) {
+            Some(text) => json::escape_bytes_into(text.as_bytes(), &mut memory.out),
+            None => value.feed(&self.text[from..to], &mut memory.out),
+        }
         self.emit_out(Written::Members);
-        let mut json = std::mem::take(&mut self.memory.json);
-        json.clear();
-        json::escape_into(text, &mut json);
-        self.send_arguments(&json, Written::Members);
-        self.memory.json = json;
     }
 
     pub(super) fn close_call(&mut self, complete: bool) {

@@ -2,7 +2,7 @@
 //! can begin is passed on, or given to the reader of the value, without a look at the machine. It must never do what
 //! the machine would do in another way.
 
-use super::{Io, Memory, Reading, Target, Written};
+use super::{Io, Memory, Readers, Reading, Target, Written};
 use crate::event::{Channel, Event};
 use crate::json::{Progress, escape_char_into, escape_into};
 use crate::markers::{ByteSet, Markers};
@@ -122,6 +122,16 @@ fn has_any(bytes: &[u8], set: &ByteSet) -> bool {
     bytes.iter().fold(false, |found, &byte| found | set.has(byte))
 }
 
+impl Straight {
+    /// The reader stands in a string that these bytes may end, or in none.
+    #[inline]
+    fn in_text(&mut self, index: usize, ends: Option<ByteSet>) {
+        self.to = if ends.is_some() { To::Arguments(index) } else { To::Nothing };
+        self.markers = ends.unwrap_or(ByteSet::ALL);
+        self.special = self.markers.and(ByteSet::JSON_TEXT);
+    }
+}
+
 impl Memory {
     /// A piece was passed on but for its end, which waits.
     #[inline]
@@ -182,21 +192,31 @@ impl Memory {
                 carry.extend_from_slice(&bytes[end..]);
                 self.passed(carry);
             }
-            Reading::Quoted => {
-                if bytes.len() > LONGEST || has_any(bytes, &straight.markers) {
-                    return false;
-                }
+            Reading::Quoted | Reading::Python | Reading::PythonObject
+                if bytes.len() <= LONGEST && !has_any(bytes, &straight.markers) =>
+            {
                 escape_into(text, &mut self.json);
             }
-            Reading::Python => {
-                let (taken, more) = match self.readers.python.feed(bytes, &mut self.out) {
-                    Progress::More => (bytes.len(), !self.readers.python.malformed()),
+            Reading::Quoted | Reading::Python | Reading::PythonObject => {
+                let Readers { python, quoted, object, .. } = &mut self.readers;
+                let python = if straight.reader == Reading::PythonObject { object.translator() } else { python };
+                let (progress, malformed, ends) = match straight.reader {
+                    Reading::Quoted => {
+                        let quote = self.quote.as_str();
+                        let progress = quoted.feed(quote, bytes, &mut self.out);
+                        (progress, quoted.malformed(), quoted.text_ends(quote))
+                    }
+                    _ => (python.feed(bytes, &mut self.out), python.malformed(), python.text_ends()),
+                };
+                let (taken, more) = match progress {
+                    Progress::More => (bytes.len(), !malformed),
                     Progress::Done(n) | Progress::Stop(n) => (n, false),
                 };
                 if !more {
                     self.pos += taken;
                     self.look.restart(self.pos);
                 }
+                self.straight.in_text(index, ends);
                 all = more;
             }
             Reading::Nothing => return false,
@@ -251,31 +271,20 @@ impl Io<'_> {
 
     /// The same for JSON: outside of strings one of `stops` may begin.
     pub(super) fn go_straight_in_json(&mut self, stops: &Markers<'_>) {
-        let memory = &mut *self.memory;
-        let reader = memory.reading;
+        let reader = self.memory.reading;
         if self.goes_on_as(Written::Whole) {
             let special = ByteSet::JSON_TEXT;
             self.memory.straight = Straight { special, reader, markers: stops.firsts, ..Straight::NOTHING };
         }
     }
 
-    /// The same for a literal; `ends` is what may end the string that it is in.
-    pub(super) fn go_straight_in_literal(&mut self, written: Written, ends: Option<ByteSet>) {
-        let memory = &*self.memory;
-        let Some(call) = memory.call.as_ref().filter(|_| self.goes_on_as(written)) else { return };
-        let reader = memory.reading;
-        let nothing = Straight { reader, ..Straight::NOTHING };
-        let straight = match ends {
-            Some(ends) if reader == Reading::Quoted => Straight {
-                to: To::Arguments(call.index),
-                special: ends.and(ByteSet::JSON_TEXT),
-                markers: ends,
-                ..nothing
-            },
-            _ if reader == Reading::Python => nothing,
-            _ => return,
-        };
-        self.memory.straight = straight;
+    /// The same for a literal that is translated; `ends` is what may end the string that it is in.
+    pub(super) fn go_straight_in_literal(&mut self, reader: Reading, written: Written, ends: Option<ByteSet>) {
+        if let Some(call) = self.memory.call.as_ref().filter(|_| self.goes_on_as(written)) {
+            let mut straight = Straight { reader, ..Straight::NOTHING };
+            straight.in_text(call.index, ends);
+            self.memory.straight = straight;
+        }
     }
 
     /// Whether all text at hand was passed on, and what comes next are more arguments of the open call.

@@ -78,11 +78,15 @@ impl Io<'_> {
 
     fn literal(&mut self, quote: Option<&str>, written: Written) -> Found {
         let reading = if quote.is_some() { Reading::Quoted } else { Reading::Python };
+        if self.memory.reading != reading {
+            self.memory.quote.set(quote.unwrap_or_default().as_bytes());
+        }
         let Some(end) = self.value_start(reading) else { return Found::Wait };
         let memory = &mut *self.memory;
         let rest = &self.text[memory.pos..end];
         let readers = &mut memory.readers;
         memory.out.clear();
+        memory.out.reserve(rest.len().min(MAX_HELD));
         let progress = match quote {
             None => readers.python.feed(rest, &mut memory.out),
             Some(quote) => readers.quoted.feed(quote, rest, &mut memory.out),
@@ -98,7 +102,7 @@ impl Io<'_> {
             };
         }
         let (malformed, ends) = match quote {
-            None => (readers.python.malformed(), None),
+            None => (readers.python.malformed(), readers.python.text_ends()),
             Some(quote) => (readers.quoted.malformed(), readers.quoted.text_ends(quote)),
         };
         memory.look.work.add(taken);
@@ -110,7 +114,9 @@ impl Io<'_> {
             self.memory.reading = Reading::Nothing;
             return Found::Done;
         }
-        self.go_straight_in_literal(written, ends);
+        if self.memory.quote.as_bytes() == quote.unwrap_or_default().as_bytes() {
+            self.go_straight_in_literal(reading, written, ends);
+        }
         Found::Wait
     }
 
@@ -171,10 +177,13 @@ impl Io<'_> {
         }
         let object = &self.memory.readers.object;
         if object.named() {
-            let (malformed, passes) = (object.malformed(), object.passes_json(shape));
+            let (malformed, passes) = (object.malformed(), object.passes_on());
             self.note_malformed(malformed);
             if found == Found::Wait && self.last {
                 self.finish_object(shape);
+            } else if found == Found::Wait && passes && shape.python {
+                let ends = self.memory.readers.object.translator().text_ends();
+                self.go_straight_in_literal(Reading::PythonObject, Written::Whole, ends);
             } else if found == Found::Wait && passes {
                 self.go_straight_in_json(stops);
             }
@@ -273,7 +282,7 @@ impl Io<'_> {
                 Reading::Python => memory.readers.python.reset(),
                 Reading::Quoted => memory.readers.quoted.reset(),
                 Reading::Object => memory.readers.object.reset(),
-                Reading::Value | Reading::Nothing => {}
+                Reading::PythonObject | Reading::Value | Reading::Nothing => {}
             }
         }
         let pos = memory.pos;

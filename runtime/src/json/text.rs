@@ -21,20 +21,10 @@ pub(crate) fn next_special(bytes: &[u8], from: usize) -> usize {
 /// The same, and also up to `other`.
 #[inline]
 pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
     let mut at = from;
     let mut near = from + NEAR;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*word);
-        // The subtraction borrows into the high bit of a byte below the one subtracted; the lowest such byte is
-        // exact, and only bytes above it can be wrong.
-        let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word;
-        let control = below(word, 0x20);
-        let quote = below(word ^ (ONES * b'"' as u64), 1);
-        let backslash = below(word ^ (ONES * b'\\' as u64), 1);
-        let another = below(word ^ (ONES * u64::from(other)), 1);
-        let special = (control | quote | backslash | another) & HIGH;
+        let special = special_bits(u64::from_le_bytes(*word), other);
         if special != 0 {
             return at + special.trailing_zeros() as usize / 8;
         }
@@ -48,6 +38,17 @@ pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
         at += 1;
     }
     at
+}
+
+/// The high bits of the special bytes of a word. The lowest is exact, and only bytes above it can be wrong.
+#[inline(always)]
+fn special_bits(word: u64, other: u8) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // The subtraction borrows into the high bit of a byte below the one subtracted.
+    let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 0x20) | equal(b'"') | equal(b'\\') | equal(other)) & HIGH
 }
 
 /// Where a JSON string goes on from `from`: the offset after its closing quote, or that of the first byte that needs a
@@ -124,13 +125,29 @@ pub(crate) fn room(len: usize) -> usize {
 /// Writes bytes as the contents of a JSON string; what is no UTF-8 stays none.
 pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(room(bytes.len()));
-    let mut from = 0;
-    loop {
-        let at = next_special(bytes, from);
-        out.extend_from_slice(&bytes[from..at]);
-        let Some(&byte) = bytes.get(at) else { return };
+    let (mut at, mut near) = (0, NEAR);
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        // All eight are written, and taken back from the one that is special: that is faster than to copy a few.
+        out.extend_from_slice(word);
+        let special = special_bits(u64::from_le_bytes(*word), b'"');
+        if special != 0 {
+            let plain = special.trailing_zeros() as usize / 8;
+            out.truncate(out.len() - word.len() + plain);
+            escape_byte_into(word[plain], out);
+            at += plain + 1;
+            near = at + NEAR;
+            continue;
+        }
+        at += word.len();
+        if at >= near {
+            let blocks = plain_blocks(&bytes[at..], b'"');
+            out.extend_from_slice(&bytes[at..at + blocks]);
+            at += blocks;
+            near = usize::MAX;
+        }
+    }
+    for &byte in &bytes[at..] {
         escape_byte_into(byte, out);
-        from = at + 1;
     }
 }
 

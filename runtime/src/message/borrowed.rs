@@ -58,27 +58,49 @@ impl<'t> BorrowedMessage<'t> {
 
     /// The same message, put together from events whose texts stand in `output`, if anywhere.
     pub(crate) fn of<'m>(&'m mut self, output: &'t str) -> Pieces<'m, 't> {
-        Pieces { message: self, output }
+        Pieces { message: self, place: Place { output, copy: None } }
     }
 }
 
 /// Puts a message together.
 pub(crate) struct Pieces<'m, 't> {
     message: &'m mut BorrowedMessage<'t>,
+    place: Place<'t>,
+}
+
+/// Where the texts of events stand.
+#[derive(Clone, Copy)]
+struct Place<'t> {
     output: &'t str,
+    copy: Option<Copied>,
+}
+
+/// Memory that holds a part of the output at present.
+#[derive(Clone, Copy)]
+struct Copied {
+    start: usize,
+    len: usize,
+    /// The offset in the memory at which the offset in the output stands.
+    at: usize,
+    output: usize,
 }
 
 impl<'t> Pieces<'_, 't> {
+    /// From now on the texts of events stand in `copy`, which holds at offset `before` what the output holds at `at`.
+    pub(crate) fn stand_in(&mut self, copy: &[u8], at: usize, before: usize) {
+        self.place.copy = Some(Copied { start: copy.as_ptr() as usize, len: copy.len(), at: before, output: at });
+    }
+
     /// Adds one event to the message that it is a piece of.
     pub(crate) fn apply(&mut self, event: Event<'_>) {
-        let output = self.output;
+        let place = self.place;
         let message = &mut *self.message;
         match event {
-            Event::Reasoning(text) => append(&mut message.reasoning_content, output, text),
-            Event::Content(text) => append(&mut message.content, output, text),
+            Event::Reasoning(text) => append(&mut message.reasoning_content, place, text),
+            Event::Content(text) => append(&mut message.content, place, text),
             Event::ToolCallStart { name, id, .. } => {
                 let mut call = BorrowedToolCall { id: id.map(str::to_owned), ..BorrowedToolCall::default() };
-                append(&mut call.name, output, name);
+                append(&mut call.name, place, name);
                 message.tool_calls.push(call);
             }
             Event::ToolCallId { index, id } => {
@@ -88,7 +110,7 @@ impl<'t> Pieces<'_, 't> {
             }
             Event::ToolCallArguments { index, json } => {
                 if let Some(call) = message.tool_calls.get_mut(index) {
-                    append(&mut call.arguments, output, json);
+                    append(&mut call.arguments, place, json);
                 }
             }
             Event::ToolCallEnd { index, complete } => {
@@ -102,39 +124,49 @@ impl<'t> Pieces<'_, 't> {
 }
 
 /// Appends a piece: as a slice of the output as long as the pieces stand there side by side.
-fn append<'t>(text: &mut Cow<'t, str>, output: &'t str, piece: &str) {
+fn append<'t>(text: &mut Cow<'t, str>, place: Place<'t>, piece: &str) {
     if piece.is_empty() {
         return;
     }
-    match text {
-        Cow::Owned(text) if !text.is_empty() => text.push_str(piece),
-        Cow::Borrowed(text) if !text.is_empty() => match (place(output, text), place(output, piece)) {
-            (Some(start), Some(next)) if start + text.len() == next => {
-                *text = &output[start..next + piece.len()];
-                return;
+    let Cow::Borrowed(start) = text else {
+        match text {
+            Cow::Owned(text) if !text.is_empty() => text.push_str(piece),
+            _ => {
+                *text = place.of(piece).map_or_else(|| Cow::Owned(piece.to_owned()), |(_, piece)| Cow::Borrowed(piece))
             }
-            _ => {}
-        },
-        _ => {
-            *text = match place(output, piece) {
-                Some(at) => Cow::Borrowed(&output[at..at + piece.len()]),
-                None => Cow::Owned(piece.to_owned()),
-            };
-            return;
         }
+        return;
+    };
+    if let (Some((from, _)), Some((at, _))) = (place.within(start), place.of(piece))
+        && from + start.len() == at
+    {
+        *start = &place.output[from..at + piece.len()];
+        return;
     }
-    if let Cow::Borrowed(start) = text {
-        let mut owned = String::with_capacity(start.len() + piece.len());
-        owned.push_str(start);
-        owned.push_str(piece);
-        *text = Cow::Owned(owned);
-    }
+    let mut owned = String::with_capacity(start.len() + piece.len());
+    owned.push_str(start);
+    owned.push_str(piece);
+    *text = Cow::Owned(owned);
 }
 
-/// Where `piece` stands in `output`, if it is a slice of it.
-fn place(output: &str, piece: &str) -> Option<usize> {
-    let at = (piece.as_ptr() as usize).checked_sub(output.as_ptr() as usize)?;
-    output.get(at..at + piece.len()).map(|_| at)
+impl<'t> Place<'t> {
+    /// The piece as a slice of the output, and where it stands there, if it does.
+    fn of(self, piece: &str) -> Option<(usize, &'t str)> {
+        self.within(piece).or_else(|| {
+            let copy = self.copy?;
+            let at = (piece.as_ptr() as usize).checked_sub(copy.start).filter(|at| at + piece.len() <= copy.len)?;
+            let at = (copy.output + at).checked_sub(copy.at)?;
+            // What is mended on the way is not what the output holds.
+            let piece = self.output.get(at..at + piece.len()).filter(|text| *text == piece)?;
+            Some((at, piece))
+        })
+    }
+
+    /// The same for what is a slice of the output itself.
+    fn within(self, piece: &str) -> Option<(usize, &'t str)> {
+        let at = (piece.as_ptr() as usize).checked_sub(self.output.as_ptr() as usize)?;
+        Some((at, self.output.get(at..at + piece.len())?))
+    }
 }
 
 #[cfg(test)]
@@ -144,15 +176,16 @@ mod tests {
     #[test]
     fn pieces_side_by_side_stay_borrowed() {
         let output = String::from("one two three");
+        let place = Place { output: &output, copy: None };
         let mut text = Cow::default();
         for (piece, borrowed) in [(&output[..3], true), (&output[3..7], true), (&output[8..], false), ("!", false)] {
-            append(&mut text, &output, piece);
+            append(&mut text, place, piece);
             assert_eq!(matches!(text, Cow::Borrowed(_)), borrowed, "{text}");
         }
         assert_eq!(text, "one twothree!");
         let mut other = Cow::default();
-        append(&mut other, &output, "else");
-        append(&mut other, &output, &output[..3]);
+        append(&mut other, place, "else");
+        append(&mut other, place, &output[..3]);
         assert_eq!(other, "elseone");
     }
 }
