@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use unjinja_runtime::grammar::{self, Grammar, GrammarError, GrammarOptions};
-use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, Markers, State, Tools};
+use unjinja_runtime::grammar;
+use unjinja_runtime::{CallShape, Confirm, Entry, Facts, Flow, Found, Io, Machine, Marker, Markers, State};
 use unjinja_spec::FormatSpec;
 
 use crate::automaton::{self, Arm, Automaton, Step};
@@ -160,10 +160,8 @@ impl Machine for Interpreter<'_> {
         }
     }
 
-    fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        let make =
-            |plan: &grammar::Plan<'_>| grammar::assemble(plan, Machine::facts(self), &self.entries, tools, options);
-        gbnf::with_plan(&self.automaton, self.spec.content.after_calls, make)
+    fn with_plan(&self, with: &mut dyn FnMut(&grammar::Plan<'_>)) {
+        gbnf::with_plan(&self.automaton, self.spec.content.after_calls, with);
     }
 }
 

@@ -148,8 +148,8 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
                 #ends
             }
 
-            fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-                #runtime::grammar::assemble(&PLAN, FACTS, ENTRIES, tools, options)
+            fn with_plan(&self, with: &mut dyn FnMut(&Plan<'_>)) {
+                with(&PLAN);
             }
         }
     }

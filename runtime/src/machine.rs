@@ -2,9 +2,8 @@
 //! generated code (or the interpreter's walk over a plan); everything that it calls is in [`Io`](crate::Io).
 
 use crate::event::Channel;
-use crate::grammar::{Grammar, GrammarError, GrammarOptions};
+use crate::grammar::Plan;
 use crate::io::Io;
-use crate::tools::Tools;
 
 /// A state of a model's machine; what the numbers mean is the machine's affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,13 +87,8 @@ pub trait Machine {
     /// The text ends in `state`: settles what is open. Returns whether that is a place where a turn may end.
     fn end(&self, state: State, io: &mut Io<'_>) -> bool;
 
-    /// A grammar for a sampler, made of the machine's [plan](crate::grammar::Plan); `tools` is `None` where any tool
-    /// may be called.
-    ///
-    /// # Errors
-    /// Where what is asked for cannot be had; and where the machine carries no plan, as one written by hand.
-    fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        let _ = (tools, options);
-        Err(GrammarError::NoPlan)
+    /// Hands out the machine as the data that grammars are made of. A machine that was written by hand has none.
+    fn with_plan(&self, with: &mut dyn FnMut(&Plan<'_>)) {
+        let _ = with;
     }
 }

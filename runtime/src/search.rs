@@ -156,7 +156,13 @@ impl Look {
     pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
         let mut probe = match self.probe.take() {
             Some(probe) if probe.at == at => probe,
-            _ => Probe::new(at, markers),
+            _ => match at_once(text, at, markers) {
+                Some(index) => {
+                    self.work.add(index.map_or(2, |index| markers.list[index].core.len()));
+                    return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
+                }
+                None => Probe::new(at, markers),
+            },
         };
         let verdict = probe.go_on(text, markers, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
@@ -165,6 +171,29 @@ impl Look {
         }
         verdict
     }
+}
+
+/// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and nothing has to confirm it.
+fn at_once(text: &[u8], at: usize, markers: &Markers<'_>) -> Option<Option<usize>> {
+    let rest = &text[at..];
+    if rest.len() < markers.longest.max(2) {
+        return None;
+    }
+    let mut best: Option<usize> = None;
+    for (index, marker) in markers.list.iter().enumerate() {
+        let core = marker.core.as_bytes();
+        // The first two bytes tell most of them apart.
+        if core.first() != rest.first() || core.get(1).is_some_and(|&byte| byte != rest[1]) || !rest.starts_with(core) {
+            continue;
+        }
+        if marker.confirm != Confirm::Nothing {
+            return None;
+        }
+        if best.is_none_or(|best| goes_before(index, best, markers.list)) {
+            best = Some(index);
+        }
+    }
+    Some(best)
 }
 
 /// A place where a marker may stand, as far as it was compared. Sets of markers are bits, by position in the list.

@@ -2,7 +2,7 @@
 //! Batch parsing is one push and a finish.
 
 use crate::event::{Channel, Event};
-use crate::grammar::{Grammar, GrammarError, GrammarOptions};
+use crate::grammar::{Grammar, GrammarError, GrammarOptions, Plan, assemble};
 use crate::io::{Io, Memory, Straight};
 use crate::machine::{Entry, Facts, Flow, Machine, State};
 use crate::message::{BorrowedMessage, Message};
@@ -367,17 +367,33 @@ pub trait ChatParser: Send + Sync {
     /// A streaming parser for one turn.
     fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send>;
 
+    /// Hands out what grammars are made of: the machine as data, and what the generation prompts say.
+    fn with_plan(&self, with: &mut dyn FnMut(&Plan<'_>, &[Entry<'_>]));
+}
+
+// Of the type, not of the trait: what makes grammars is not to be linked where none is made.
+impl dyn ChatParser + '_ {
     /// A grammar for a sampler, with each tool's schema compiled in.
     ///
     /// # Errors
     /// Where what is asked for cannot be had: a call without tools, or schemas that nothing satisfies.
-    fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError>;
+    pub fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        self.assemble(Some(tools), options)
+    }
 
     /// A grammar for calls of any tool with any arguments.
     ///
     /// # Errors
     /// As [`grammar`](Self::grammar).
-    fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError>;
+    pub fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        self.assemble(None, options)
+    }
+
+    fn assemble(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        let mut made = Err(GrammarError::NoPlan);
+        self.with_plan(&mut |plan, entries| made = assemble(plan, self.facts(), entries, tools, options));
+        made
+    }
 }
 
 /// Any model's parser in the middle of a turn; see [`Stream`].
@@ -420,12 +436,8 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
         Box::new(Stream::new(self.clone(), options))
     }
 
-    fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        Machine::grammar(self, Some(tools), options)
-    }
-
-    fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        Machine::grammar(self, None, options)
+    fn with_plan(&self, with: &mut dyn FnMut(&Plan<'_>, &[Entry<'_>])) {
+        Machine::with_plan(self, &mut |plan| with(plan, self.entries()));
     }
 }
 

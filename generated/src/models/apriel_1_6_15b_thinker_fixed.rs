@@ -365,11 +365,7 @@ impl Machine for Parser {
         matches!(state, START | CONTENT | REASONING | AFTER_CALL | AFTER_TOOLS)
     }
 
-    fn grammar(
-        &self,
-        tools: Option<&Tools>,
-        options: &GrammarOptions,
-    ) -> Result<Grammar, GrammarError> {
-        unjinja_runtime::grammar::assemble(&PLAN, FACTS, ENTRIES, tools, options)
+    fn with_plan(&self, with: &mut dyn FnMut(&Plan<'_>)) {
+        with(&PLAN);
     }
 }
