@@ -9,9 +9,13 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use unjinja::grammar::{Builder, choice, compile_schema};
+use unjinja::Tools;
+use unjinja::grammar::{Builder, GrammarOptions, choice, compile_schema};
 
 const TOOLS: usize = 32;
+
+/// Templates whose turns are built: calls in JSON, and in tags.
+const TURNS: [&str; 2] = ["qwen3", "xml_parameters"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -39,9 +43,27 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (read, built) = (median(&mut reading), median(&mut building));
         println!("{TOOLS} tools of 8 parameters, {about}: {} bytes of schemas, {size} bytes of grammar", text.len());
         println!("  serde_json::from_str  {:8.1} µs", micros(read));
-        println!("  grammar               {:8.1} µs   {:.1} times that", micros(built), micros(built) / micros(read));
+        println!("  their grammar         {:8.1} µs   {:.1} times that", micros(built), micros(built) / micros(read));
+        // The whole grammar of a turn, as a server asks for it.
+        let tools = tools(&schemas)?;
+        for parser in unjinja_app::all().iter().filter(|parser| TURNS.contains(&parser.facts().name)) {
+            let mut building = Vec::new();
+            for _ in 0..passes {
+                let start = Instant::now();
+                black_box(parser.grammar(black_box(&tools), &GrammarOptions::new())?);
+                building.push(start.elapsed());
+            }
+            let built = micros(median(&mut building));
+            println!("  turn, {:<15} {built:8.1} µs   {:.1} times that", parser.facts().name, built / micros(read));
+        }
     }
     Ok(())
+}
+
+/// The tools of a request that have these parameters.
+fn tools(schemas: &[Value]) -> Result<Tools, Box<dyn Error>> {
+    let tool = |(at, schema): (usize, &Value)| json!({"type": "function", "function": {"name": format!("tool_{at}"), "parameters": schema}});
+    Ok(Tools::from_openai(&schemas.iter().enumerate().map(tool).collect())?)
 }
 
 fn grammar(schemas: &[Value]) -> Result<String, Box<dyn Error>> {

@@ -384,7 +384,7 @@ impl dyn ChatParser + '_ {
     /// A grammar for calls of any tool with any arguments.
     ///
     /// # Errors
-    /// As [`grammar`](Self::grammar).
+    /// As those of a grammar for given tools.
     pub fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
         self.assemble(None, options)
     }
