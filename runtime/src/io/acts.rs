@@ -1,6 +1,7 @@
 //! What a step does when it has found something: a call is announced, an argument begins, reasoning ends. And what
 //! the engine does when the text does not fit, or is over.
 
+use super::names::SoFar;
 use super::{Call, Hold, Io, Reading, Written};
 use crate::event::{Channel, Event};
 use crate::json;
@@ -176,6 +177,7 @@ impl Io<'_> {
         memory.look.restart(from);
         memory.pos = hold.text;
         memory.reading = Reading::Nothing;
+        memory.name_so_far = SoFar::default();
         memory.capture.clear();
         memory.id.clear();
         memory.skip.clear();

@@ -10,8 +10,8 @@ use crate::search::{self, Candidate};
 #[derive(Clone, Debug, Default)]
 pub(super) struct SoFar {
     read: usize,
-    /// Where the name begins, after white space.
-    begin: Option<usize>,
+    /// The name has begun, after white space.
+    begun: bool,
     /// Where the white space after it begins.
     end: Option<usize>,
 }
@@ -21,7 +21,7 @@ impl SoFar {
     fn take(&mut self, byte: u8) -> Option<usize> {
         let at = self.read;
         if byte.is_ascii_whitespace() {
-            if self.begin.is_some() {
+            if self.begun {
                 self.end.get_or_insert(at);
             }
         } else if byte.is_ascii_control() || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}') {
@@ -29,7 +29,7 @@ impl SoFar {
         } else if self.end.is_some() {
             return self.end;
         } else {
-            self.begin.get_or_insert(at);
+            self.begun = true;
         }
         self.read += 1;
         (self.read > MAX_NAME).then_some(MAX_NAME)

@@ -114,15 +114,7 @@ impl Straight {
             To::Text(Channel::Content) | To::Nothing => Event::Content(text),
         }
     }
-}
 
-/// Whether one of the bytes is in the set; with no branch for each, for as a rule there is none.
-#[inline(always)]
-fn has_any(bytes: &[u8], set: &ByteSet) -> bool {
-    bytes.iter().fold(false, |found, &byte| found | set.has(byte))
-}
-
-impl Straight {
     /// The reader stands in a string that these bytes may end, or in none.
     #[inline]
     fn in_text(&mut self, index: usize, ends: Option<ByteSet>) {
@@ -130,6 +122,12 @@ impl Straight {
         self.markers = ends.unwrap_or(ByteSet::ALL);
         self.special = self.markers.and(ByteSet::JSON_TEXT);
     }
+}
+
+/// Whether one of the bytes is in the set; with no branch for each, for as a rule there is none.
+#[inline(always)]
+fn has_any(bytes: &[u8], set: &ByteSet) -> bool {
+    bytes.iter().fold(false, |found, &byte| found | set.has(byte))
 }
 
 impl Memory {
@@ -150,7 +148,7 @@ impl Memory {
         let Some(call) = &self.call else { return false };
         let bytes = text.as_bytes();
         let index = call.index;
-        let mut all = true;
+        let mut read = (bytes.len(), true);
         self.json.clear();
         match straight.reader {
             Reading::Json | Reading::Object => {
@@ -164,15 +162,10 @@ impl Memory {
                 };
                 // In the middle of a string not even the reader has to look.
                 self.straight.to = if scanner.in_plain_string() { To::Arguments(index) } else { To::Nothing };
-                self.look.work.add(taken);
                 if taken > 0 {
                     sink(Event::ToolCallArguments { index, json: &text[..taken] });
                 }
-                if !more {
-                    self.pos += taken;
-                    self.look.restart(self.pos);
-                }
-                return more;
+                return self.was_read(taken, more);
             }
             Reading::Value => {
                 let Some(end) = straight.end(bytes, carry.last().copied(), &straight.markers) else {
@@ -212,25 +205,30 @@ impl Memory {
                     Progress::More => (bytes.len(), !malformed),
                     Progress::Done(n) | Progress::Stop(n) => (n, false),
                 };
-                if !more {
-                    self.pos += taken;
-                    self.look.restart(self.pos);
-                }
                 self.straight.in_text(index, ends);
-                all = more;
+                read = (taken, more);
             }
             Reading::Nothing => return false,
         }
-        self.look.work.add(bytes.len());
         let json = match self.json.as_str() {
-            "" => std::str::from_utf8(&self.out).unwrap_or_default(),
-            json => json,
+            "" => String::from_utf8_lossy(&self.out),
+            json => json.into(),
         };
         if !json.is_empty() {
-            sink(Event::ToolCallArguments { index, json });
+            sink(Event::ToolCallArguments { index, json: &json });
         }
         self.out.clear();
-        all
+        self.was_read(read.0, read.1)
+    }
+
+    /// So many bytes of a piece were read; whether there is more of the value to come, or the machine goes on from there.
+    fn was_read(&mut self, taken: usize, more: bool) -> bool {
+        self.look.work.add(taken);
+        if !more {
+            self.pos += taken;
+            self.look.restart(self.pos);
+        }
+        more
     }
 }
 
