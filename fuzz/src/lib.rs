@@ -30,7 +30,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "outputs", about: "any bytes and any cutting, through every model", run: outputs, longest: 1024 },
     Target {
         name: "markers",
@@ -48,7 +48,6 @@ pub const TARGETS: [Target; 8] = [
     },
     Target { name: "schemas", about: "any JSON as the schema of a tool, as a grammar", run: schemas, longest: 2048 },
     Target { name: "values", about: "any text as JSON that breaks off, and as Python", run: values, longest: 512 },
-    Target { name: "grammars", about: "any text as a grammar", run: grammars, longest: 1024 },
 ];
 
 fn hold(result: Result<(), String>) {
@@ -105,12 +104,5 @@ pub fn schemas(input: &[u8]) {
 pub fn values(input: &[u8]) {
     if let Ok(text) = std::str::from_utf8(input) {
         hold(values::check(text));
-    }
-}
-
-/// Any text as a grammar that the recogniser is to load.
-pub fn grammars(input: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(input) {
-        hold(schemas::loads(text));
     }
 }

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use unjinja::grammar::GrammarOptions;
 use unjinja_analyzer::render::Template;
 use unjinja_analyzer::verify;
 use unjinja_build::templates_in;
@@ -28,7 +27,6 @@ pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
         "specs" => models::all().iter().map(|model| model.spec.to_toml().into_bytes()).collect(),
         "schemas" => schemas()?,
         "values" => values()?,
-        "grammars" => grammars(),
         _ => return Err(format!("no target is called {target}").into()),
     })
 }
@@ -155,14 +153,6 @@ fn values() -> Result<Vec<Vec<u8>>, Failure> {
     ];
     out.extend(more.map(|text| text.as_bytes().to_vec()));
     Ok(out)
-}
-
-fn grammars() -> Vec<Vec<u8>> {
-    let all = models::all().iter();
-    let texts = all.filter_map(|model| model.lowered.grammar(&model.spec, None, &GrammarOptions::new()).ok());
-    let mut out: Vec<Vec<u8>> = texts.map(|grammar| grammar.text.into_bytes()).collect();
-    out.push(b"root ::= \"a\" b* [^\\n\\x41-\\u00e9]{2,5} (\"c\" | b)?\nb ::= . \"\\\"\"".to_vec());
-    out
 }
 
 /// A dictionary as libFuzzer reads it.
@@ -364,9 +354,6 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
             "\"name\"",
             "\"parameters\"",
         ],
-        "grammars" => {
-            &["::=", "root", "[^", "{0,1999}", "{2,", "\\x", "\\u", "\"", "|", "(", ")*", "+", "?", ".", "#", "\n"]
-        }
         _ => &[],
     };
     more.iter().for_each(|word| add(word));
@@ -383,10 +370,14 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
     Ok(lines.collect())
 }
 
-/// Where `UNJINJA_SEEDS` names a folder, fills `corpus` and `dictionary` in it, and ends the process: so the fuzz targets
-/// need no program beside them.
-pub fn write_if_asked(target: &str) {
-    let Some(folder) = std::env::var_os("UNJINJA_SEEDS") else { return };
+/// What a fuzz target does before its first input: makes the models ready, which is not to count as time that an input
+/// takes. Where `UNJINJA_SEEDS` names a folder, fills `corpus` and `dictionary` in it and ends the process, so that the
+/// targets need no program beside them.
+pub fn begin(target: &str) {
+    let Some(folder) = std::env::var_os("UNJINJA_SEEDS") else {
+        crate::specs::make_ready();
+        return;
+    };
     let result = write(target, Path::new(&folder));
     if let Err(error) = &result {
         eprintln!("{}: {error}", folder.display());

@@ -114,11 +114,6 @@ fn any_value() -> Result<(), Failure> {
 }
 
 #[test]
-fn any_grammar() -> Result<(), Failure> {
-    replay("grammars")
-}
-
-#[test]
 fn every_target_is_a_fuzz_target_and_replayed() -> Result<(), Failure> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (manifest, tests) = (fs::read_to_string(here.join("Cargo.toml"))?, include_str!("replay.rs"));
