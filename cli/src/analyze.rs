@@ -39,7 +39,8 @@ pub(crate) struct Analysed {
     pub problems: Vec<(String, String)>,
     /// Where each template file was found.
     pub paths: HashMap<String, PathBuf>,
-    unreadable: bool,
+    /// Whether a file could not be read.
+    pub unreadable: bool,
 }
 
 /// Analyses the templates that paths name.

@@ -81,11 +81,12 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         return Ok(());
     }
     let differences = if left == 1 { "1 difference".to_owned() } else { format!("{left} differences") };
-    Err(Failure::Found(match (&report.mend, arguments.write) {
+    let message = match (&report.mend, arguments.write) {
         (Some(command), _) => format!("{differences}; to take them over: {command}"),
         (None, true) => format!("{differences} left, which only a person can mend"),
         (None, false) => format!("{differences}, which only a person can mend"),
-    }))
+    };
+    Err(if made.unreadable { Failure::Input(message) } else { Failure::Found(message) })
 }
 
 /// The command that takes all differences over.

@@ -32,7 +32,6 @@ use ui::{BAD, Ui, paint};
 #[command(
     name = "unjinja",
     version,
-    about,
     arg_required_else_help = true,
     after_help = "Exit codes: 0 fine; 1 a difference or a failure was found; 2 wrong usage or unreadable input."
 )]
