@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use unjinja_analyzer::Naming;
 use unjinja_codegen::Lowered;
 use unjinja_runtime::{ChatParser, Machine, Message, Options, Stream, Tools};
 use unjinja_spec::{FormatSpec, Overlay};
@@ -110,9 +109,8 @@ pub(crate) fn lowered(path: &Path) -> Result<(FormatSpec, Lowered), String> {
 }
 
 pub(crate) fn analysed(path: &Path) -> Result<FormatSpec, String> {
-    let text = input::text(path).map_err(|e| e.to_string())?;
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let spec = unjinja_build::analyze_text(&text, &Naming::of_file(&file)).map_err(|e| e.to_string())?;
+    let source = input::template(path).map_err(|e| e.to_string())?;
+    let spec = unjinja_build::analyze_source(&source, &source.naming("")).map_err(|e| e.to_string())?;
     // A template that we know has its overlay applied.
     match crate::models::overlay(&spec.template.sha256) {
         Some(overlay) => {

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use unjinja_analyzer::render::Template;
-use unjinja_analyzer::{Naming, Verification, verify};
+use unjinja_analyzer::{Verification, verify};
 
 use crate::failure::{Done, Failure};
 use crate::input;
@@ -35,10 +34,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let mut out = std::io::stdout().lock();
     let (mut rows, mut lost) = (Vec::new(), 0);
-    for path in input::templates(&arguments.paths)? {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = input::text(&path)?;
-        let spec = match unjinja_build::analyze_text(&text, &Naming::of_file(&file)) {
+    for source in input::templates(&arguments.paths)? {
+        let source = source.map_err(|e| Failure::Input(e.to_string()))?;
+        let file = source.file();
+        let spec = match unjinja_build::analyze_source(&source, &source.naming("")) {
             Ok(spec) => spec,
             Err(error) => {
                 lost += 1;
@@ -53,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             }
             continue;
         }
-        let template = Template::parse(&file, &text).map_err(|e| Failure::Input(e.to_string()))?;
+        let template = source.template().map_err(|e| Failure::Input(e.to_string()))?;
         let mut all = Verification::default();
         for seed in &arguments.seed {
             let one = verify(&template, &spec, arguments.count, *seed);
