@@ -109,7 +109,11 @@ fn analyze_here(template: &Template, naming: &Naming) -> Result<FormatSpec, Anal
         content: frame.content,
         tools,
         alternatives,
-        tokens: Tokens::default(),
+        tokens: Tokens {
+            preserved: Vec::new(),
+            bos: template.tokens().bos.clone(),
+            eos: template.tokens().eos.clone(),
+        },
         evidence: Evidence { renders: lab.renders(), ..Evidence::default() },
     };
     spec.tokens.preserved = preserved(&spec);

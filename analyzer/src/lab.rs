@@ -168,7 +168,7 @@ impl<'t> Lab<'t> {
         generation_prompt: bool,
         extra: &[(&str, Value)],
     ) -> Result<String, RenderError> {
-        let context = context(messages, tools, generation_prompt, extra);
+        let context = self.context(messages, tools, generation_prompt, extra);
         let key = context.to_string();
         if let Some(known) = self.cache.borrow().get(&key) {
             return known.clone();
@@ -193,7 +193,7 @@ impl<'t> Lab<'t> {
         let mut fields = Vec::new();
         for (message, tools) in turns {
             self.renders.set(self.renders.get() + 1);
-            let context = context(&[user.clone(), message], &tools, false, &[]);
+            let context = self.context(&[user.clone(), message], &tools, false, &[]);
             let (_, reads) = self.template.render_watched(&context);
             for path in reads.paths() {
                 if let Some(field) = path.strip_prefix("messages[].")
@@ -291,26 +291,29 @@ impl<'t> Lab<'t> {
         let start = if after.starts_with(&before) { before.len() } else { text::common_prefix(&before, &after) };
         Ok(after[start.max(least)..].to_owned())
     }
-}
 
-fn context(messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[(&str, Value)]) -> Value {
-    let mut context = Map::new();
-    context.insert("messages".into(), messages.to_vec().into());
-    context.insert("add_generation_prompt".into(), generation_prompt.into());
-    context.insert("bos_token".into(), "".into());
-    context.insert("eos_token".into(), "".into());
-    context.insert("datetime".into(), "2026-01-15".into());
-    // Some templates take the offered functions as JSON text.
-    let functions: Vec<&Value> =
-        tools.as_array().into_iter().flatten().filter_map(|tool| tool.get("function")).collect();
-    context.insert("functions".into(), json!(functions).to_string().into());
-    if tools.is_array() {
-        context.insert("tools".into(), tools.clone());
+    /// The variables of a render.
+    fn context(&self, messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[(&str, Value)]) -> Value {
+        let mut context = Map::new();
+        context.insert("messages".into(), messages.to_vec().into());
+        context.insert("add_generation_prompt".into(), generation_prompt.into());
+        // Where nobody said what they are, they are there, and empty.
+        let tokens = self.template.tokens();
+        context.insert("bos_token".into(), tokens.bos.as_deref().unwrap_or_default().into());
+        context.insert("eos_token".into(), tokens.eos.as_deref().unwrap_or_default().into());
+        context.insert("datetime".into(), "2026-01-15".into());
+        // Some templates take the offered functions as JSON text.
+        let functions: Vec<&Value> =
+            tools.as_array().into_iter().flatten().filter_map(|tool| tool.get("function")).collect();
+        context.insert("functions".into(), json!(functions).to_string().into());
+        if tools.is_array() {
+            context.insert("tools".into(), tools.clone());
+        }
+        for (name, value) in extra {
+            context.insert((*name).to_owned(), value.clone());
+        }
+        Value::Object(context)
     }
-    for (name, value) in extra {
-        context.insert((*name).to_owned(), value.clone());
-    }
-    Value::Object(context)
 }
 
 /// Tools that offer what the calls use.

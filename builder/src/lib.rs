@@ -14,6 +14,8 @@
 //! include!(concat!(env!("OUT_DIR"), "/unjinja.rs"));
 //! ```
 
+mod source;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,8 @@ use quote::quote;
 use unjinja_analyzer::render::Template;
 use unjinja_analyzer::{Naming, analyze, sha256, verify};
 use unjinja_spec::{FormatSpec, Overlay};
+
+pub use self::source::{Source, SourceError, sources_in, split_variant};
 
 /// How many random conversations a new spec is verified with.
 pub const ROUND_TRIPS: u32 = 64;
@@ -34,7 +38,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// A chat template, to be analysed.
+    /// A chat template, to be analysed: a `.jinja`, `tokenizer_config.json`, `chat_template.json` or GGUF file;
+    /// `PATH#NAME` is the named template of a file that holds several.
     pub fn template(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), is_template: true }
     }
@@ -114,25 +119,25 @@ impl Build {
     /// Unreadable files, templates that cannot be analysed, specs that cannot be read, a committed spec that was made
     /// from another template.
     pub fn spec(&self) -> Result<FormatSpec, BuildError> {
-        let text = read(&self.input.path)?;
-        let spec = if !self.input.is_template {
-            FormatSpec::from_toml(&text, &self.input.path.display().to_string()).map_err(BuildError::new)?
-        } else if let Some(committed) = &self.committed {
-            self.committed_for(&text, committed).map_err(|error| error.in_file(committed))?
+        let path = &self.input.path;
+        if !self.input.is_template {
+            let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
+            return self.with_overlay(spec);
+        }
+        let template = Source::read_one(path).map_err(BuildError::new)?;
+        let spec = if let Some(committed) = &self.committed {
+            self.committed_for(&template.text, committed).map_err(|error| error.in_file(committed))?
         } else {
-            let file = file_name(&self.input.path);
-            let naming = Naming { name: self.name.clone().unwrap_or_default(), source: self.source.clone(), file };
-            analyze_text(&text, &naming)?
+            let naming = template.naming(&self.source);
+            let name = self.name.clone().unwrap_or(naming.name);
+            analyze_source(&template, &Naming { name, ..naming })?
         };
+        self.with_overlay(spec)
+    }
+
+    fn with_overlay(&self, spec: FormatSpec) -> Result<FormatSpec, BuildError> {
         match &self.overlay {
-            Some(path) => {
-                let merged = || {
-                    let overlay =
-                        Overlay::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
-                    overlay.apply(&spec).map_err(BuildError::new)
-                };
-                merged().map_err(|error| error.in_file(path))
-            }
+            Some(path) => corrected(&spec, path).map_err(|error| error.in_file(path)),
             None => Ok(spec),
         }
     }
@@ -168,13 +173,30 @@ impl Build {
     }
 }
 
+/// A spec with the corrections of a file merged over it.
+fn corrected(spec: &FormatSpec, path: &Path) -> Result<FormatSpec, BuildError> {
+    let overlay = Overlay::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
+    overlay.apply(spec).map_err(BuildError::new)
+}
+
 /// Analyses and verifies a template given as text.
 ///
 /// # Errors
 /// Where the template has a syntax error or cannot be analysed.
 pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildError> {
-    let template = Template::parse(&naming.file, text).map_err(BuildError::new)?;
-    let mut spec = analyze(&template, naming).map_err(BuildError::new)?;
+    analyze_template(&Template::parse(&naming.file, text).map_err(BuildError::new)?, naming)
+}
+
+/// Analyses and verifies the template of a file, with the special tokens that the file says.
+///
+/// # Errors
+/// Where the template has a syntax error or cannot be analysed.
+pub fn analyze_source(source: &Source, naming: &Naming) -> Result<FormatSpec, BuildError> {
+    analyze_template(&source.template().map_err(BuildError::new)?, naming)
+}
+
+fn analyze_template(template: &Template, naming: &Naming) -> Result<FormatSpec, BuildError> {
+    let mut spec = analyze(template, naming).map_err(BuildError::new)?;
     if spec.unsupported.is_none() {
         // What the analysis found may not be enough to make a parser from.
         spec.unsupported = spec.check().err().map(|error| {
@@ -185,7 +207,7 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
     if spec.unsupported.is_none() {
         match unjinja_codegen::Lowered::new(&spec) {
             Ok(_) => {
-                let verification = verify(&template, &spec, ROUND_TRIPS, 1);
+                let verification = verify(template, &spec, ROUND_TRIPS, 1);
                 spec.evidence.round_trips = verification.round_trips();
                 spec.unsupported = verification.verdict();
             }
@@ -195,8 +217,8 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
     Ok(spec)
 }
 
-/// For a build script: compiles every `*.jinja` of a folder (with `NAME.overlay.toml` beside it merged over what the
-/// analysis finds) into `OUT_DIR/unjinja.rs`: one module per template, and a function `all()` that lists their parsers.
+/// For a build script: compiles every template of a folder ([`sources_in`] says what it takes; `NAME.overlay.toml` beside
+/// it is merged over what the analysis finds) into `OUT_DIR/unjinja.rs`: one module per template, and a function `all()` that lists their parsers.
 /// Templates whose format is unsupported are left out, with a warning.
 ///
 /// # Errors
@@ -232,17 +254,18 @@ impl Templates {
     /// Those of [`Build::spec`], for all templates at once.
     pub fn specs(&self) -> Result<Vec<FormatSpec>, BuildError> {
         let (mut specs, mut problems) = (Vec::new(), Vec::new());
-        for path in templates_in(&self.folder)? {
-            let overlay = path.with_extension("overlay.toml");
-            let mut build = Build::new(Input::template(path));
-            if overlay.exists() {
-                build = build.overlay(overlay);
-            }
-            match build.spec() {
+        for source in sources_in(&self.folder).map_err(BuildError::new)? {
+            let spec = source.map_err(BuildError::new).and_then(|source| {
+                let spec = analyze_source(&source, &source.naming(""))?;
+                let overlay = source.overlay();
+                if overlay.exists() { corrected(&spec, &overlay) } else { Ok(spec) }
+            });
+            match spec {
                 Ok(spec) => specs.push(spec),
                 Err(error) => problems.push(error.to_string()),
             }
         }
+        problems.extend(twins(&specs));
         if problems.is_empty() { Ok(specs) } else { Err(BuildError::new(problems.join("\n"))) }
     }
 
@@ -285,7 +308,17 @@ impl Templates {
     }
 }
 
-/// The templates of a folder, in order of their names.
+/// Names that several specs have.
+fn twins(specs: &[FormatSpec]) -> impl Iterator<Item = String> {
+    let twin = |(index, spec): (usize, &FormatSpec)| {
+        let info = &spec.template;
+        let other = specs[..index].iter().find(|other| other.template.name == info.name)?;
+        Some(format!("{} and {} both make a parser named `{}`", other.template.file, info.file, info.name))
+    };
+    specs.iter().enumerate().filter_map(twin)
+}
+
+/// The `*.jinja` files of a folder, in order of their names.
 ///
 /// # Errors
 /// Where the folder cannot be read.
@@ -295,10 +328,6 @@ pub fn templates_in(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
     paths.retain(|path| path.extension().is_some_and(|e| e == "jinja"));
     paths.sort();
     Ok(paths)
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn read(path: &Path) -> Result<String, BuildError> {

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use unjinja_analyzer::Naming;
 use unjinja_spec::{FormatSpec, ReasoningMode};
 
 use clap::Args;
@@ -43,46 +42,56 @@ pub(crate) struct Analysed {
     pub unreadable: bool,
 }
 
+impl Analysed {
+    /// Adds a spec; the same template text again is only noted.
+    fn add(&mut self, spec: FormatSpec) {
+        let (name, file) = (&spec.template.name, &spec.template.file);
+        // Tokens that the template does not write make no other format.
+        let is_same = |known: &FormatSpec| {
+            let mut copy = FormatSpec { template: spec.template.clone(), evidence: spec.evidence, ..known.clone() };
+            (copy.tokens.bos, copy.tokens.eos) = (spec.tokens.bos.clone(), spec.tokens.eos.clone());
+            known.template.sha256 == spec.template.sha256 && copy == spec
+        };
+        if let Some(known) = self.specs.iter_mut().find(|known| is_same(known)) {
+            known.template.also.push(spec.template.file);
+        } else if let Some(known) = self.specs.iter().find(|known| known.template.name == *name) {
+            let other = &known.template.file;
+            let problem = format!("{file}: its spec would be called `{name}`, as that of {other}; rename one of them");
+            self.problems.push((file.clone(), problem));
+        } else {
+            self.specs.push(spec);
+        }
+    }
+}
+
 /// Analyses the templates that paths name.
 pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<Analysed, Failure> {
-    let files = input::templates(paths)?;
+    let templates = input::templates(paths)?;
     let sources = match sources {
         Some(path) => read_sources(&input::text(path)?),
         None => HashMap::new(),
     };
-    let progress = ui.progress(files.len());
+    let progress = ui.progress(templates.len());
     let mut analysed = Analysed { specs: Vec::new(), problems: Vec::new(), paths: HashMap::new(), unreadable: false };
-    for path in &files {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        progress.set_message(file.clone());
+    for template in templates {
         progress.inc(1);
-        analysed.paths.insert(file.clone(), path.clone());
-        let text = match input::text(path) {
-            Ok(text) => text,
-            Err(failure) => {
+        let template = match template {
+            Ok(template) => template,
+            Err(error) => {
                 analysed.unreadable = true;
-                analysed.problems.push((file, failure.to_string()));
+                let file = error.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+                analysed.paths.insert(file.clone(), error.path().to_owned());
+                analysed.problems.push((file, error.to_string()));
                 continue;
             }
         };
-        let naming = Naming { name: String::new(), source: sources.get(&file).cloned().unwrap_or_default(), file };
-        match unjinja_build::analyze_text(&text, &naming) {
-            Ok(spec) => match analysed.specs.iter_mut().find(|known| known.template.sha256 == spec.template.sha256) {
-                Some(known) => known.template.also.push(naming.file),
-                None => match analysed.specs.iter().find(|known| known.template.name == spec.template.name) {
-                    Some(known) => {
-                        let problem = format!(
-                            "{}: its spec would be called `{}`, as that of {}; rename one of the files",
-                            path.display(),
-                            spec.template.name,
-                            known.template.file,
-                        );
-                        analysed.problems.push((naming.file, problem));
-                    }
-                    None => analysed.specs.push(spec),
-                },
-            },
-            Err(error) => analysed.problems.push((naming.file, error.to_string())),
+        let file = template.file();
+        progress.set_message(file.clone());
+        analysed.paths.insert(file.clone(), template.path.clone());
+        let naming = template.naming(sources.get(&file).map_or("", String::as_str));
+        match unjinja_build::analyze_source(&template, &naming) {
+            Ok(spec) => analysed.add(spec),
+            Err(error) => analysed.problems.push((file, error.to_string())),
         }
     }
     progress.finish_and_clear();

@@ -4,24 +4,39 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use unjinja_build::{Source, SourceError};
 
 use crate::failure::{Done, Failure};
 
-/// The template files that paths name: files as they are, folders with all `*.jinja` in them.
-pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
+/// The templates that paths name: all that a file holds, or the one that `FILE#NAME` names, `-` for standard input, and
+/// all of a folder. A file that gives none has its problem in its place.
+pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceError>>, Failure> {
+    let mut templates = Vec::new();
     for path in paths {
         if path.is_dir() {
-            let found = unjinja_build::templates_in(path).map_err(|e| Failure::Input(e.to_string()))?;
+            let found = unjinja_build::sources_in(path).map_err(|e| Failure::Input(e.to_string()))?;
             if found.is_empty() {
-                return Err(Failure::file(path, "the folder holds no *.jinja file"));
+                let kinds = "*.jinja, tokenizer_config.json, chat_template.json or *.gguf";
+                return Err(Failure::file(path, format!("the folder holds no template: no {kinds} that has one")));
             }
-            files.extend(found);
+            templates.extend(found);
         } else {
-            files.push(path.clone());
+            match Source::read(path) {
+                Ok(found) => templates.extend(found.into_iter().map(Ok)),
+                Err(error) => templates.push(Err(error)),
+            }
         }
     }
-    Ok(files)
+    Ok(templates)
+}
+
+/// The one template of a file; `FILE#NAME` of a file that holds several. Not of standard input, which holds what the
+/// command works on.
+pub(crate) fn template(path: &Path) -> Result<Source, Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::Input("standard input is taken: give the template as a file".to_owned()));
+    }
+    Source::read_one(path).map_err(|e| Failure::Input(e.to_string()))
 }
 
 /// The text of a file.

@@ -37,8 +37,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             let name = input::string(line, "template")?;
             let path = input::in_folder(folder, name)?;
             let template = known.entry(name.to_owned()).or_insert_with(|| {
-                let text = input::text(&path).map_err(|e| e.to_string())?;
-                Template::parse(name, &text).map_err(|e| e.to_string())
+                let source = input::template(&path).map_err(|e| e.to_string())?;
+                source.template().map_err(|e| e.to_string())
             });
             let template = template.as_ref().map_err(Clone::clone)?;
             let context = line.get("context").ok_or("`context` is missing")?;
@@ -47,8 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         });
     }
     let Some(path) = &arguments.template else { return Ok(()) };
-    let source = input::text(path)?;
-    let template = Template::parse(&path.display().to_string(), &source).map_err(|e| Failure::Found(e.to_string()))?;
+    let template = input::template(path)?.template().map_err(|e| Failure::Found(e.to_string()))?;
     let mut context = String::new();
     std::io::stdin().read_to_string(&mut context)?;
     let context: Value = serde_json::from_str(&context)

@@ -1,13 +1,12 @@
 //! `unjinja verify`: random conversations through each template and back.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use unjinja_analyzer::render::Template;
-use unjinja_analyzer::{Naming, Verification, verify};
-use unjinja_spec::FormatSpec;
+use unjinja_analyzer::{Verification, verify};
+use unjinja_build::Source;
 
 use crate::failure::{Done, Failure};
 use crate::ui::{BAD, GOOD, Ui, WARNING, paint, shown};
@@ -42,13 +41,14 @@ enum Outcome {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
-    let files = input::templates(&arguments.paths)?;
-    let progress = ui.progress(files.len());
+    let templates = input::templates(&arguments.paths)?;
+    let progress = ui.progress(templates.len());
     let (mut rows, mut lost) = (Vec::new(), 0);
-    for path in files {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for source in templates {
+        let source = source.map_err(|e| Failure::Input(e.to_string()))?;
+        let file = source.file();
         progress.set_message(file.clone());
-        let outcome = of_template(&path, &file, arguments)?;
+        let outcome = of_template(&source, arguments)?;
         progress.inc(1);
         if match &outcome {
             Outcome::Broken(_) => true,
@@ -73,16 +73,15 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
 }
 
-fn of_template(path: &Path, file: &str, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let text = input::text(path)?;
-    let spec: FormatSpec = match unjinja_build::analyze_text(&text, &Naming::of_file(file)) {
+fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
+    let spec = match unjinja_build::analyze_source(source, &source.naming("")) {
         Ok(spec) => spec,
         Err(error) => return Ok(Outcome::Broken(error.to_string())),
     };
     if let Some(reason) = spec.unsupported {
         return Ok(Outcome::Unsupported(reason));
     }
-    let template = Template::parse(file, &text).map_err(|e| Failure::Found(e.to_string()))?;
+    let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
     let mut all = Verification::default();
     for seed in &arguments.seed {
         let one = verify(&template, &spec, arguments.count, *seed);

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use unjinja_analyzer::Naming;
 use unjinja_codegen::Lowered;
 use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions};
 use unjinja_runtime::{ChatParser, ChatStream, Chunk, Message, Options, Stream, Tools};
@@ -134,11 +133,9 @@ fn with_lowered(spec: FormatSpec) -> Result<(FormatSpec, Lowered), Failure> {
 
 /// The spec of a template, with the overlay that is named, stands beside it or is known for this text.
 pub(crate) fn analysed(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec, Failure> {
-    let text = input::text(path)?;
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let spec =
-        unjinja_build::analyze_text(&text, &Naming::of_file(&file)).map_err(|e| Failure::Found(e.to_string()))?;
-    let beside = path.with_extension("overlay.toml");
+    let source = input::template(path)?;
+    let spec = unjinja_build::analyze_source(&source, &source.naming("")).map_err(|e| Failure::Found(e.to_string()))?;
+    let beside = source.overlay();
     match (overlay, crate::models::overlay(&spec.template.sha256)) {
         (None, Some(known)) if !beside.exists() => merged(&spec, known, "the overlay of this template"),
         _ => with_overlay(spec, overlay, &beside),
