@@ -218,33 +218,41 @@ fn analyze_template(template: &Template, naming: &Naming) -> Result<FormatSpec, 
 }
 
 /// For a build script: compiles every template of a folder ([`sources_in`] says what it takes; `NAME.overlay.toml` beside
-/// it is merged over what the analysis finds) into `OUT_DIR/unjinja.rs`: one module per template, and a function `all()` that lists their parsers.
-/// Templates whose format is unsupported are left out, with a warning.
+/// it is merged over what the analysis finds) into `OUT_DIR/unjinja.rs`: one module per template, and a function `all()`
+/// that lists their parsers. Templates whose format is unsupported are left out, with a warning. The specs of all stand
+/// in `OUT_DIR/specs/NAME.toml`.
 ///
 /// # Errors
 /// Those of [`Build::tokens`], for all templates at once.
 pub fn compile_templates(folder: impl AsRef<Path>) -> Result<(), BuildError> {
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from);
     let out = out.ok_or_else(|| BuildError::new("OUT_DIR is not set: this function is for build scripts"))?;
-    Templates::new(folder).compile(out.join("unjinja.rs"))
+    Templates::new(folder).write_specs(out.join("specs")).compile(out.join("unjinja.rs"))
 }
 
 /// What [`compile_templates`] does, step by step.
 #[derive(Clone, Debug)]
 pub struct Templates {
     folder: PathBuf,
+    specs: Option<PathBuf>,
     runtime: TokenStream,
 }
 
 impl Templates {
     /// The templates of a folder.
     pub fn new(folder: impl AsRef<Path>) -> Self {
-        Self { folder: folder.as_ref().to_owned(), runtime: quote!(::unjinja) }
+        Self { folder: folder.as_ref().to_owned(), specs: None, runtime: quote!(::unjinja) }
     }
 
     /// The path of the runtime in the crate that will hold the code.
     pub fn runtime(mut self, path: TokenStream) -> Self {
         self.runtime = path;
+        self
+    }
+
+    /// A folder into which each spec is written as `NAME.toml`, for people to look at.
+    pub fn write_specs(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.specs = Some(folder.into());
         self
     }
 
@@ -278,6 +286,9 @@ impl Templates {
         let (mut names, mut modules, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         for spec in self.specs()? {
             let info = &spec.template;
+            if let Some(folder) = &self.specs {
+                write(&folder.join(format!("{}.toml", info.name)), &spec.to_toml())?;
+            }
             if let Some(reason) = &spec.unsupported {
                 println!("cargo::warning={}: no parser: {reason}", self.folder.join(&info.file).display());
                 continue;
@@ -302,9 +313,7 @@ impl Templates {
                 [#(&#names::Parser),*]
             }
         });
-        let out = out.as_ref();
-        std::fs::write(out, source.map_err(BuildError::new)?)
-            .map_err(|e| BuildError::new(format!("{}: {e}", out.display())))
+        write(out.as_ref(), &source.map_err(BuildError::new)?)
     }
 }
 
@@ -332,6 +341,12 @@ pub fn templates_in(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
 
 fn read(path: &Path) -> Result<String, BuildError> {
     std::fs::read_to_string(path).map_err(|e| BuildError::new(format!("{}: {e}", path.display())))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), BuildError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
+    written.map_err(|e| BuildError::new(format!("{}: {e}", path.display())))
 }
 
 /// Why no parser was made: a text with the place, the cause and what to do.

@@ -47,6 +47,15 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
+/// That there is such a folder.
+pub(crate) fn folder(path: &Path) -> Done {
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::file(path, "this is to be a folder, but is a file")),
+        Err(error) => Err(Failure::file(path, error)),
+    }
+}
+
 /// A file of a folder that a line of input names; the name may not lead out of the folder.
 pub(crate) fn in_folder(folder: &Path, name: &str) -> Result<PathBuf, String> {
     let plain = Path::new(name).file_name().is_some_and(|file| file == name);

@@ -49,8 +49,15 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-/// `text` with hidden characters escaped and everything else as it stands.
-pub(crate) fn visible(text: &str) -> String {
+/// `text` with what a reader could not see, or what would do something on a terminal, written as escapes: control
+/// characters, white space other than the space, direction marks, characters without width. Everything else stands
+/// as it is.
+///
+/// ```
+/// assert_eq!(unjinja_spec::visible("a\u{1B}[31m\u{202E}b\n"), r"a\u001B[31m\u202Eb\n");
+/// ```
+#[must_use]
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_hidden(c) {
@@ -98,8 +105,15 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, column + 1)
 }
 
-/// The name of `known` that someone may have meant by `name`.
-pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+/// The name of `known` that someone may have meant by `name`: the one that the fewest edits lead to, of those that
+/// up to a third of the name's characters lead to.
+///
+/// ```
+/// assert_eq!(unjinja_spec::nearest("seperator", ["separator", "start"]), Some("separator"));
+/// assert_eq!(unjinja_spec::nearest("colour", ["separator", "start"]), None);
+/// ```
+#[must_use]
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let allowed = (name.chars().count().min(64) / 3).max(1);
     known
         .into_iter()
