@@ -75,9 +75,15 @@ fn templates_in_json() -> Done {
 const WRONG: [(&str, &str); 12] = [
     ("{", "x.json: the file is no JSON: EOF while parsing an object at line 1 column 1"),
     ("[1]", "x.json: the file is JSON, but a list, no object with a `chat_template`"),
-    ("{}", "x.json: it holds no `chat_template`, but nothing"),
-    (r#"{"a": 1, "b": 2}"#, "x.json: it holds no `chat_template`, but `a`, `b`"),
-    (r#"{"chat_template": null, "b": 2}"#, "x.json: it holds no `chat_template`, but `chat_template`, `b`"),
+    ("{}", "x.json: it holds no `chat_template`, but nothing; many models keep it in a chat_template.jinja beside it"),
+    (
+        r#"{"a": 1, "b": 2}"#,
+        "x.json: it holds no `chat_template`, but `a`, `b`; many models keep it in a chat_template.jinja beside it",
+    ),
+    (
+        r#"{"chat_template": null, "b": 2}"#,
+        "x.json: it holds no `chat_template`, but `chat_template`, `b`; many models keep it in a chat_template.jinja beside it",
+    ),
     (
         r#"{"chat_template": 7}"#,
         "x.json: `chat_template` is to be a template's text or a list of named ones, but is a number",

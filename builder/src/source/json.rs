@@ -94,8 +94,9 @@ fn without(path: &Path, object: &Map<String, Value>) -> SourceError {
     }
     let mut problem = format!("it holds no `{KEY}`, but {}", keys.join(", "));
     let beside = OF_MODEL.iter().map(|own| path.with_file_name(own)).find(|other| other != path && other.is_file());
-    if let Some(beside) = beside {
-        problem.push_str(&format!("; there is also {}", beside.display()));
+    match beside {
+        Some(beside) => problem.push_str(&format!("; there is also {}", beside.display())),
+        None => problem.push_str("; many models keep it in a chat_template.jinja beside it"),
     }
     SourceError::without_template(path, problem)
 }
