@@ -29,7 +29,7 @@ pub(super) fn prepare(source: &str, syntax: &SyntaxConfig) -> Result<String, Pro
     let mut patched = source.to_owned();
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut tag: Vec<(Token<'_>, usize)> = Vec::new();
-    let (mut tokens_in_tag, mut brackets) = (0, 0_usize);
+    let (mut tokens_in_tag, mut braces, mut brackets) = (0, 0_usize, 0_usize);
     for item in tokenize(source, false, syntax.clone()) {
         // The parser meets the same error and says it better.
         let Ok((token, span)) = item else { break };
@@ -37,7 +37,7 @@ pub(super) fn prepare(source: &str, syntax: &SyntaxConfig) -> Result<String, Pro
         match token {
             Token::BlockStart | Token::VariableStart => {
                 tag.clear();
-                (tokens_in_tag, brackets) = (0, 0);
+                (tokens_in_tag, braces, brackets) = (0, 0, 0);
                 if matches!(token, Token::BlockStart) {
                     tag.push((token, line));
                 }
@@ -49,15 +49,15 @@ pub(super) fn prepare(source: &str, syntax: &SyntaxConfig) -> Result<String, Pro
                     return Err((line, format!("one tag of more than {TAG_TOKENS} tokens")));
                 }
                 match token {
-                    Token::BraceOpen | Token::BracketOpen | Token::ParenOpen => brackets += 1,
+                    Token::BracketOpen | Token::ParenOpen => brackets += 1,
+                    Token::BracketClose | Token::ParenClose => brackets = brackets.saturating_sub(1),
+                    Token::BraceOpen => braces += 1,
                     // What follows would be read as if it still stood in the tag.
-                    Token::BraceClose if brackets == 0 => {
+                    Token::BraceClose if braces == 0 && brackets == 0 => {
                         let cause = "`}` closes nothing here; `{{` is closed with `}}`, `{%` with `%}`";
                         return Err((line, cause.to_owned()));
                     }
-                    Token::BraceClose | Token::BracketClose | Token::ParenClose => {
-                        brackets = brackets.saturating_sub(1);
-                    }
+                    Token::BraceClose => braces = braces.saturating_sub(1),
                     _ => {}
                 }
                 if tag.len() == 1 {
