@@ -34,6 +34,8 @@ fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
                 for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
                     commands += 1;
                     let said = place.run(command, b"").map_err(|e| format!("{command}: {e}"))?;
+                    // 1 is an answer, 2 would be a slip of this page.
+                    assert!(said.code < 2, "{command}: {}", said.stderr);
                     walked.push_str(&format!("$ {command}\n{}{}", said.stdout, said.stderr));
                 }
             }
