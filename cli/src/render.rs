@@ -50,8 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     let template = input::template(path)?.template().map_err(|e| Failure::Found(e.to_string()))?;
     let mut context = String::new();
     std::io::stdin().read_to_string(&mut context)?;
-    let context: Value = serde_json::from_str(&context)
-        .map_err(|e| Failure::Input(format!("the context on standard input is no JSON: {e}")))?;
+    let context = input::parse_json("standard input", &context)?;
     let text = template.render(&context).map_err(|e| Failure::Found(e.to_string()))?;
     if arguments.format == Format::Json {
         return output::json(&json!({"text": text}));
