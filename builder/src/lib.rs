@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 use proc_macro2::TokenStream;
 use quote::quote;
 use unjinja_analyzer::render::Template;
-use unjinja_analyzer::{Naming, analyze, sha256, verify};
+use unjinja_analyzer::trace::Comparison;
+use unjinja_analyzer::{Naming, analyze, analyze_traced, sha256, verify};
 use unjinja_spec::{FormatSpec, Overlay};
 
 /// How many random conversations a new spec is verified with.
@@ -114,6 +115,21 @@ impl Build {
     /// Unreadable files, templates that cannot be analysed, specs that cannot be read, a committed spec that was made
     /// from another template.
     pub fn spec(&self) -> Result<FormatSpec, BuildError> {
+        self.spec_by(&mut |text, naming| analyze_text(text, naming))
+    }
+
+    /// The same, and `observe` is told of each comparison of an analysis as it is made.
+    ///
+    /// # Errors
+    /// Those of [`spec`](Self::spec).
+    pub fn spec_traced(&self, observe: &mut Observer<'_>) -> Result<FormatSpec, BuildError> {
+        self.spec_by(&mut |text, naming| analyze_text_traced(text, naming, observe))
+    }
+
+    fn spec_by(
+        &self,
+        analyze: &mut dyn FnMut(&str, &Naming) -> Result<FormatSpec, BuildError>,
+    ) -> Result<FormatSpec, BuildError> {
         let text = read(&self.input.path)?;
         let spec = if !self.input.is_template {
             FormatSpec::from_toml(&text, &self.input.path.display().to_string()).map_err(BuildError::new)?
@@ -122,7 +138,7 @@ impl Build {
         } else {
             let file = file_name(&self.input.path);
             let naming = Naming { name: self.name.clone().unwrap_or_default(), source: self.source.clone(), file };
-            analyze_text(&text, &naming)?
+            analyze(&text, &naming)?
         };
         match &self.overlay {
             Some(path) => {
@@ -174,7 +190,23 @@ impl Build {
 /// Where the template has a syntax error or cannot be analysed.
 pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildError> {
     let template = Template::parse(&naming.file, text).map_err(BuildError::new)?;
-    let mut spec = analyze(&template, naming).map_err(BuildError::new)?;
+    Ok(judged(&template, analyze(&template, naming).map_err(BuildError::new)?))
+}
+
+/// Who is told of the comparisons of an analysis.
+pub type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
+
+/// The same as [`analyze_text`], and `observe` is told of each comparison as it is made.
+///
+/// # Errors
+/// Those of [`analyze_text`]; what was compared until then was told.
+pub fn analyze_text_traced(text: &str, naming: &Naming, observe: &mut Observer<'_>) -> Result<FormatSpec, BuildError> {
+    let template = Template::parse(&naming.file, text).map_err(BuildError::new)?;
+    Ok(judged(&template, analyze_traced(&template, naming, observe).map_err(BuildError::new)?))
+}
+
+/// A new spec with what its round trips say of it.
+fn judged(template: &Template, mut spec: FormatSpec) -> FormatSpec {
     if spec.unsupported.is_none() {
         // What the analysis found may not be enough to make a parser from.
         spec.unsupported = spec.check().err().map(|error| {
@@ -185,14 +217,14 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
     if spec.unsupported.is_none() {
         match unjinja_codegen::Lowered::new(&spec) {
             Ok(_) => {
-                let verification = verify(&template, &spec, ROUND_TRIPS, 1);
+                let verification = verify(template, &spec, ROUND_TRIPS, 1);
                 spec.evidence.round_trips = verification.round_trips();
                 spec.unsupported = verification.verdict();
             }
             Err(error) => spec.unsupported = Some(error.problems.join("; ")),
         }
     }
-    Ok(spec)
+    spec
 }
 
 /// For a build script: compiles every `*.jinja` of a folder (with `NAME.overlay.toml` beside it merged over what the
