@@ -43,7 +43,7 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>) -> Result<Analysed,
             }
         };
         let naming = Naming { name: String::new(), source: sources.get(&file).cloned().unwrap_or_default(), file };
-        match unjinja_build::analyze_text(&text, &naming) {
+        match crate::log::analyze_text(&text, &naming) {
             Ok(spec) => match analysed.specs.iter_mut().find(|known| known.template.sha256 == spec.template.sha256) {
                 Some(known) => known.template.also.push(naming.file),
                 None => analysed.specs.push(spec),
@@ -91,7 +91,7 @@ pub(crate) fn run(paths: &[PathBuf], out: Option<&Path>, sources: Option<&Path>,
 }
 
 fn progress(count: usize) -> ProgressBar {
-    if count < 4 || !std::io::stderr().is_terminal() {
+    if count < 4 || crate::log::is_on() || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(count as u64);

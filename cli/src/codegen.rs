@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
     let Some(path) = &arguments.path else { return Ok(()) };
     let input = if path.extension().is_some_and(|e| e == "toml") { Input::spec(path) } else { Input::template(path) };
-    let spec = Build::new(input).spec().map_err(|e| Failure::Input(e.to_string()))?;
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let observe = &mut |made: &_| crate::log::comparison(&file, made);
+    let spec = Build::new(input).spec_traced(observe).map_err(|e| Failure::Input(e.to_string()))?;
     let source = unjinja_codegen::source(&spec).map_err(|e| Failure::Found(e.to_string()))?;
     std::io::stdout().write_all(source.as_bytes())?;
     Ok(())

@@ -9,10 +9,12 @@ mod analyze;
 mod check;
 mod codegen;
 mod diagram;
+mod explain;
 mod failure;
 mod grammar;
 mod input;
 mod list;
+mod log;
 mod models;
 mod parse;
 mod render;
@@ -24,6 +26,9 @@ use failure::{Done, Failure};
 #[derive(Parser)]
 #[command(name = "unjinja", version, about, arg_required_else_help = true)]
 struct Cli {
+    /// Tell of each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
+    #[arg(short, long, global = true)]
+    verbose: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -75,6 +80,11 @@ enum Command {
         after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --jsonl --models < cases.jsonl"
     )]
     Grammar(grammar::Arguments),
+    /// Show what an analysis saw and concluded, what a spec means, and what each byte of an output is taken for.
+    #[command(
+        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
+    )]
+    Explain(explain::Arguments),
     /// Render random conversations through each template and parse them back.
     #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
     Verify(verify::Arguments),
@@ -103,6 +113,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    log::begin(cli.verbose);
     let result: Done = match cli.command {
         Command::Analyze { paths, out, sources, format } => {
             analyze::run(&paths, out.as_deref(), sources.as_deref(), format == Format::Json)
@@ -111,6 +122,7 @@ fn main() -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
         Command::Grammar(arguments) => grammar::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::List { specs: Some(folder), .. } => list::table(&folder),

@@ -112,7 +112,7 @@ pub(crate) fn lowered(path: &Path) -> Result<(FormatSpec, Lowered), String> {
 pub(crate) fn analysed(path: &Path) -> Result<FormatSpec, String> {
     let text = input::text(path).map_err(|e| e.to_string())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let spec = unjinja_build::analyze_text(&text, &Naming::of_file(&file)).map_err(|e| e.to_string())?;
+    let spec = crate::log::analyze_text(&text, &Naming::of_file(&file)).map_err(|e| e.to_string())?;
     // A template that we know has its overlay applied.
     match crate::models::overlay(&spec.template.sha256) {
         Some(overlay) => {

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     for path in input::templates(&arguments.paths)? {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = input::text(&path)?;
-        let spec = match unjinja_build::analyze_text(&text, &Naming::of_file(&file)) {
+        let spec = match crate::log::analyze_text(&text, &Naming::of_file(&file)) {
             Ok(spec) => spec,
             Err(error) => {
                 lost += 1;

@@ -8,7 +8,9 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use serde::{Serialize, Serializer};
-use unjinja_runtime::{Channel, Entry, Facts, Flow, Found, Io, Machine, Message, Options, Place, State, read_at_once};
+use unjinja_runtime::{
+    Channel, Entry, Event, Facts, Flow, Found, Io, Machine, Message, Options, Place, State, read_at_once,
+};
 use unjinja_spec::FormatSpec;
 
 pub use states::{MarkerView, StateView};
@@ -145,13 +147,16 @@ impl Lowered {
         let options = options.clone().extract_reasoning(true).json_response(false);
         let watched = Watched { inner: self.interpreter(spec), log: RefCell::default(), state: Cell::new(State(0)) };
         let mut message = Message::default();
-        let (prompt, settled) = read_at_once(&watched, output, &options, over, &mut |event| message.apply(&event));
+        let (prompt, settled) = read_at_once(&watched, output, &options, over, &mut |event| {
+            watched.log.borrow_mut().note(&event);
+            message.apply(&event);
+        });
         let last = watched.state.get();
         let Watched { inner, log, .. } = watched;
         let mut log = log.into_inner();
         let end = prompt + output.len();
         if over {
-            let rest = inner.state(last).hole.as_ref().map_or(Taken::Syntax(""), |hole| taken_for(hole));
+            let rest = inner.state(last).hole.as_ref().map_or(Taken::Syntax(""), taken_for);
             log.mark(log.covered()..end, rest, log.call);
         } else {
             log.rewind(settled);
@@ -179,6 +184,12 @@ struct Log {
     key: &'static str,
     /// The call that is being read.
     call: Option<usize>,
+    /// Where the text at hand lies in memory: arguments that pass through untouched are pieces of it.
+    text: Range<usize>,
+    /// Those pieces, of the step that is being made.
+    passed: Option<Range<usize>>,
+    /// Behind them stand bytes that are no UTF-8, and arguments too.
+    replaced: bool,
 }
 
 impl Log {
@@ -193,6 +204,28 @@ impl Log {
                 Some(span) if span.start < at => span.end = at,
                 _ => drop(self.spans.pop()),
             }
+        }
+    }
+
+    /// A step begins.
+    fn begin(&mut self, text: &[u8]) {
+        let start = text.as_ptr().addr();
+        self.text = start..start + text.len();
+        self.passed = None;
+        self.replaced = false;
+    }
+
+    /// Notes which bytes of the text are arguments, where an event hands on a piece of the text itself.
+    fn note(&mut self, event: &Event<'_>) {
+        let Event::ToolCallArguments { json, .. } = event else { return };
+        let start = json.as_ptr().addr().checked_sub(self.text.start);
+        match start.map(|start| start..start + json.len()) {
+            Some(piece) if piece.end <= self.text.len() && !piece.is_empty() => {
+                let from = self.passed.as_ref().map_or(piece.start, |passed| passed.start);
+                self.passed = Some(from..piece.end);
+                self.replaced = false;
+            }
+            _ => self.replaced = *json == "\u{FFFD}",
         }
     }
 
@@ -212,11 +245,11 @@ impl Log {
         }
     }
 
-    /// Marks a name or a value, and the white space around it as syntax.
+    /// Marks a name or a value that ends by itself, and the white space before it, and around a name, as syntax.
     fn mark_trimmed(&mut self, text: &[u8], range: Range<usize>, taken: Taken, call: Option<usize>) {
         let piece = text.get(range.clone()).unwrap_or_default();
         let from = range.start + (piece.len() - piece.trim_ascii_start().len());
-        let to = from + piece.trim_ascii().len();
+        let to = if taken == Taken::Arguments { range.end } else { from + piece.trim_ascii().len() };
         self.mark(range.start..from, Taken::Syntax(self.key), call);
         self.mark(from..to, taken, call);
         self.mark(to..range.end, Taken::Syntax(self.key), call);
@@ -336,6 +369,7 @@ impl Machine for Watched<'_> {
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
         self.state.set(state);
         let before = io.place();
+        self.log.borrow_mut().begin(io.at_hand());
         let found = self.inner.find(state, io);
         let after = io.place();
         self.account(state, io.at_hand(), before, after, found);

@@ -16,7 +16,18 @@ struct Part {
 pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &ObjectShape, call: Option<usize>) {
     let piece = text.get(range.clone()).unwrap_or_default();
     let syntax = Taken::Syntax("tools.format");
-    for part in parts(piece, shape) {
+    let mut parts = parts(piece, shape);
+    // What was handed on as it stands is known.
+    if let Some(passed) = log.passed.take().filter(|passed| range.start <= passed.start && passed.end <= range.end) {
+        let behind = text.get(passed.end..range.end).unwrap_or_default().utf8_chunks().next();
+        let odd = behind.filter(|chunk| log.replaced && chunk.valid().is_empty()).map_or(0, |c| c.invalid().len());
+        let passed = passed.start - range.start..passed.end + odd - range.start;
+        parts.retain(|part| part.taken != Taken::Arguments);
+        parts.retain(|part| part.range.end <= passed.start || passed.end <= part.range.start);
+        let at = parts.partition_point(|part| part.range.start < passed.start);
+        parts.insert(at, Part { range: passed, taken: Taken::Arguments });
+    }
+    for part in parts {
         log.mark(log.covered().max(range.start)..range.start + part.range.start, syntax, call);
         log.mark(range.start + part.range.start..range.start + part.range.end, part.taken, call);
     }
@@ -37,11 +48,14 @@ struct Level {
 fn parts(text: &[u8], shape: &ObjectShape) -> Vec<Part> {
     let mut found: Vec<Part> = Vec::new();
     let mut levels: Vec<Level> = Vec::new();
+    let mut unfinished = false;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
         match byte {
             b'"' | b'\'' if byte == b'"' || shape.python => {
                 let end = string_end(text, at);
+                unfinished = end.is_none();
+                let end = end.unwrap_or(text.len());
                 if let Some(level) = levels.last_mut().filter(|level| level.is_object && !level.in_value) {
                     level.key = Some(at + 1..end.saturating_sub(1).max(at + 1));
                 }
@@ -69,10 +83,16 @@ fn parts(text: &[u8], shape: &ObjectShape) -> Vec<Part> {
         }
         at += 1;
     }
-    // What is still open at the end.
+    // What is still open at the end. A value that something inside of it leaves open goes on to the last byte.
+    let mut open_inside = unfinished;
     while !levels.is_empty() {
-        close_value(text, at.min(text.len()), &mut levels, shape, &mut found);
+        let before = found.len();
+        close_value(text, text.len(), &mut levels, shape, &mut found);
+        if let Some(part) = found.get_mut(before..).and_then(<[Part]>::last_mut).filter(|_| open_inside) {
+            part.range.end = text.len();
+        }
         levels.pop();
+        open_inside = true;
     }
     found.sort_by_key(|part| part.range.start);
     // Nothing that stands inside of a value counts.
@@ -124,19 +144,19 @@ fn inside_quotes(text: &[u8], range: Range<usize>) -> Range<usize> {
     }
 }
 
-/// Behind the string that begins at `at`.
-fn string_end(text: &[u8], at: usize) -> usize {
+/// Behind the string that begins at `at`, where it ends.
+fn string_end(text: &[u8], at: usize) -> Option<usize> {
     let quote = text[at];
     let mut escaped = false;
     for (offset, &byte) in text[at + 1..].iter().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
-            byte if byte == quote => return at + offset + 2,
+            byte if byte == quote => return Some(at + offset + 2),
             _ => {}
         }
     }
-    text.len()
+    None
 }
 
 #[cfg(test)]
