@@ -11,10 +11,12 @@ mod check;
 mod codegen;
 mod diagram;
 mod diff;
+mod explain;
 mod failure;
 mod grammar;
 mod input;
 mod list;
+mod log;
 mod models;
 mod output;
 mod parse;
@@ -22,6 +24,7 @@ mod render;
 mod report;
 mod ui;
 mod verify;
+mod visible;
 mod whose;
 
 use failure::{Done, Failure};
@@ -41,6 +44,9 @@ struct Cli {
     /// Print results and errors alone.
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Tell of each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
+    #[arg(short, long, global = true)]
+    verbose: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -99,6 +105,11 @@ enum Command {
         after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
     )]
     Codegen(codegen::Arguments),
+    /// Show what an analysis saw and concluded, what a spec means, and what each byte of an output is taken for.
+    #[command(
+        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
+    )]
+    Explain(explain::Arguments),
     /// List the models whose parsers are compiled in, or the specs of a folder.
     #[command(after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table")]
     List {
@@ -129,13 +140,14 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    log::begin(cli.verbose);
     cli.color.write_global();
     match run(&cli.command, Ui { quiet: cli.quiet }) {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             // Some messages are framed excerpts, which begin in this way.
             let text = failure.to_string();
-            let text = ui::shown(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+            let text = visible::lines(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
             anstream::eprintln!(
                 "{} {}",
                 paint(BAD, "error:"),
@@ -156,6 +168,7 @@ fn run(command: &Command, ui: Ui) -> Done {
         Command::Parse(arguments) => parse::run(arguments, ui),
         Command::Grammar(arguments) => grammar::run(arguments),
         Command::Codegen(arguments) => codegen::run(arguments, ui),
+        Command::Explain(arguments) => explain::run(arguments),
         Command::List { specs: Some(folder), format } => list::specs(folder, *format),
         Command::List { specs: None, format } => list::models(*format),
         Command::Completions { shell } => {
