@@ -27,6 +27,7 @@ pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
         "specs" => models::all().iter().map(|model| model.spec.to_toml().into_bytes()).collect(),
         "schemas" => schemas()?,
         "values" => values()?,
+        "sources" => sources()?,
         _ => return Err(format!("no target is called {target}").into()),
     })
 }
@@ -152,6 +153,29 @@ fn values() -> Result<Vec<Vec<u8>>, Failure> {
         "{\"a\": \"\\ud83d\\ude00 \\ud83d\", \"b\": 1e999, \"c\": -0.5E-3}",
     ];
     out.extend(more.map(|text| text.as_bytes().to_vec()));
+    Ok(out)
+}
+
+/// Files of each kind.
+fn sources() -> Result<Vec<Vec<u8>>, Failure> {
+    let mut out = Vec::new();
+    for path in files(&root().join("builder/tests/gguf"), "gguf")? {
+        out.push([&[0], &fs::read(path)?[..]].concat());
+    }
+    let named = r#"{"chat_template": [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}], "bos_token": {"content": "<s>"}}"#;
+    let alone = r#"{"chat_template": "{{ bos_token }}", "bos_token": "<s>", "eos_token": null}"#;
+    for (kind, text) in [(1, named), (1, alone), (2, alone), (3, "{{ bos_token }}"), (1, "{}"), (2, "[]")] {
+        out.push([&[kind], text.as_bytes()].concat());
+    }
+    // A short file, written by hand: three keys, each of another type.
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let head = [&b"\0GGUF"[..], &3_u32.to_le_bytes(), &0_u64.to_le_bytes(), &3_u64.to_le_bytes()].concat();
+    let keys = [
+        [text("general.architecture"), 8_u32.to_le_bytes().to_vec(), text("llama")].concat(),
+        [text("tokenizer.ggml.bos_token_id"), 4_u32.to_le_bytes().to_vec(), 1_u32.to_le_bytes().to_vec()].concat(),
+        [text("tokenizer.chat_template"), 8_u32.to_le_bytes().to_vec(), text("{{ bos_token }}")].concat(),
+    ];
+    out.push([head, keys.concat()].concat());
     Ok(out)
 }
 
@@ -353,6 +377,23 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
             "\\\\d",
             "\"name\"",
             "\"parameters\"",
+        ],
+        "sources" => &[
+            "GGUF",
+            "\u{1}\0\0\0",
+            "\u{8}\0\0\0",
+            "\u{9}\0\0\0",
+            "tokenizer.chat_template",
+            "tokenizer.chat_template.default",
+            "tokenizer.chat_templates",
+            "tokenizer.ggml.tokens",
+            "tokenizer.ggml.bos_token_id",
+            "tokenizer.ggml.eos_token_id",
+            "split.no",
+            "\"chat_template\"",
+            "\"name\"",
+            "\"template\"",
+            "\"content\"",
         ],
         _ => &[],
     };

@@ -114,6 +114,11 @@ fn any_value() -> Result<(), Failure> {
 }
 
 #[test]
+fn any_file() -> Result<(), Failure> {
+    replay("sources")
+}
+
+#[test]
 fn every_target_is_a_fuzz_target_and_replayed() -> Result<(), Failure> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (manifest, tests) = (fs::read_to_string(here.join("Cargo.toml"))?, include_str!("replay.rs"));
