@@ -96,17 +96,14 @@ fn markers() -> Vec<Vec<u8>> {
 }
 
 fn templates() -> Result<Vec<Vec<u8>>, Failure> {
-    let bad = root().join("cli/tests/bad_input");
     let mut out = Vec::new();
     for path in templates_in(&root().join("templates"))? {
         out.push(fs::read(path)?);
     }
-    for entry in fs::read_dir(bad)? {
-        let path = entry?.path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("template_")) {
-            out.push(fs::read(path)?);
-        }
-    }
+    // Those that are made to hurt.
+    let hostile: toml::Table = fs::read_to_string(root().join("builder/tests/hostile.toml"))?.parse()?;
+    let hostile = hostile.get("template").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    out.extend(hostile.iter().filter_map(|row| Some(row.get("text")?.as_str()?.as_bytes().to_vec())));
     out.sort();
     Ok(out)
 }
