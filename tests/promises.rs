@@ -1,6 +1,10 @@
 //! Promises of a stream that a finished message does not show: when a piece is reported, what is held back, and what
 //! `reset` hands back.
 
+mod support;
+
+use support::{Failure, own_models};
+use unjinja::testing::Case;
 use unjinja::{Event, Options, Stream};
 use unjinja_app::qwen3;
 
@@ -58,4 +62,39 @@ fn finish_settles_everything_once() {
     });
     assert_eq!(text, "<tool_call>\n{\"na");
     stream.finish(|event| panic!("{event:?} after the end"));
+}
+
+#[test]
+fn a_push_after_the_end_begins_a_new_turn() {
+    let mut stream = qwen3::stream(&Options::new().thinking(true));
+    push(&mut stream, "<think>\nHm.\n</think>\n\nRain.");
+    stream.finish(|_| {});
+    assert_eq!(push(&mut stream, "<think>\nWell"), ["reasoning Well"]);
+    stream.finish(|_| {});
+    // The same where the first turn ended in reasoning.
+    assert_eq!(push(&mut stream, "So"), ["content So"]);
+}
+
+#[test]
+fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failure> {
+    let mut tried = 0;
+    for model in own_models()? {
+        let (spec, name) = (&model.spec, &model.spec.template.name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let parser = parser.ok_or("a template that is not compiled in")?;
+        let end = spec.turn.end.trim();
+        if end.is_empty() || !spec.content.start.is_empty() {
+            continue;
+        }
+        tried += 1;
+        let case = |output: String| Case::new(output).name(name).generation_prompt(&spec.turn.assistant_start);
+        // The prompt opened no reasoning; where only its end is marked, it is over before the answer.
+        let before = if spec.reasoning.start.trim().is_empty() { spec.reasoning.end.as_str() } else { "" };
+        case(format!("{before}Rain.{}", spec.turn.end)).content("Rain.").run(parser);
+        case(format!("{before}Rain.{end}")).content("Rain.").run(parser);
+        let inside = format!("Rain.{end} Or not.");
+        case(format!("{before}{inside}{}", spec.turn.end)).content(inside).run(parser);
+    }
+    assert!(tried > 12, "{tried} templates are too few to show anything");
+    Ok(())
 }
