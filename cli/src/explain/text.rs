@@ -9,7 +9,7 @@ use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Field, Rendering};
 use unjinja_codegen::trace::{MarkerView, StateView};
 
-use super::model::{ComparisonView, Explanation, Kind, Outcome, OutputView, SpanView, StopView};
+use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
 use super::visible;
 
 const TITLE: Style = Style::new().bold();
@@ -94,7 +94,22 @@ fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()
         write!(out, " {style}{}{style:#}", field.title())?;
     }
     writeln!(out)?;
-    explanation.comparisons.iter().try_for_each(|one| comparison(one, out))
+    for Group { title, comparisons, idle } in explanation.groups() {
+        if comparisons.is_empty() && idle.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{SECTION}{title}{SECTION:#}")?;
+        for (_, one) in comparisons {
+            comparison(one, out)?;
+        }
+        if !idle.is_empty() {
+            writeln!(out, "\n{TITLE}{} probes that found nothing{TITLE:#}", idle.len())?;
+        }
+        for (_, one) in idle {
+            writeln!(out, "  {}: {}", visible::line(&one.varied), visible::line(&one.first.because))?;
+        }
+    }
+    Ok(())
 }
 
 const FIELDS: [Field; 7] = [
@@ -134,7 +149,7 @@ fn comparison(one: &ComparisonView, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn renders(one: &Comparison, out: &mut impl Write) -> io::Result<()> {
-    let width = one.renders.iter().map(|render| render.of.chars().count()).max().unwrap_or(0).min(30);
+    let width = one.renders.iter().map(|render| render.of.chars().count()).max().unwrap_or(0).min(46);
     for render in &one.renders {
         write!(out, "  {DIM}{:width$}{DIM:#}  ", visible::line(&render.of))?;
         match &render.error {
@@ -359,6 +374,9 @@ fn stop(stop: &StopView, out: &mut impl Write) -> io::Result<()> {
         stop.state,
         stop.sentence()
     )?;
+    if !stop.reads.is_empty() {
+        writeln!(out, "    {DIM}expected{DIM:#} {}, or", stop.reads)?;
+    }
     for expected in &stop.expected {
         writeln!(
             out,
