@@ -1,5 +1,5 @@
-//! How long the analysis of the corpus takes, and how much of that is rendering: `cargo bench --bench analysis`, or
-//! with the number of passes, `cargo bench --bench analysis -- 50`.
+//! How long the analysis of the corpus takes, and how much of that is rendering:
+//! `cargo bench -p unjinja-benches --bench analysis`, or with the number of passes, `… -- 50`.
 //!
 //! The corpus is no part of the project: it is looked for at `$UNJINJA_CORPUS`, else beside the project.
 //!
@@ -33,7 +33,7 @@ struct Subject {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     let corpus = std::env::var_os("UNJINJA_CORPUS").map_or_else(beside, PathBuf::from);
     if !corpus.join("templates").is_dir() {
         println!("SKIPPED: no corpus at {} (set UNJINJA_CORPUS to its folder)", corpus.display());

@@ -1,5 +1,5 @@
-//! How long the grammar of a request's tools takes to build: `cargo bench --bench grammar`, or with the number of passes,
-//! `cargo bench --bench grammar -- 500`.
+//! How long the grammar of a request's tools takes to build: `cargo bench -p unjinja-benches --bench grammar`, or with
+//! the number of passes, `… -- 500`.
 //!
 //! 32 tools of 8 parameters, of all the kinds that tools have. Beside it, in the same run and in turns, what it takes to
 //! read the same schemas from JSON text: a request pays that anyhow.

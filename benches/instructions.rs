@@ -28,7 +28,7 @@ struct Ready {
 
 /// Makes the workload; none of this is counted.
 fn ready(format: &str, shape: Shape) -> &'static Ready {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates").join(format!("{format}.jinja"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates").join(format!("{format}.jinja"));
     let read = Format::read(&path).expect("a template that can be analysed");
     let workload = read.workload(&shape, SIZE).expect("a shape that the template can write");
     let options = workload.options().expect("tools in OpenAI's form");

@@ -4,8 +4,8 @@
 //! divan, because its arguments span the matrix without a line for each point, and it filters by name:
 //!
 //! ```text
-//! cargo bench --bench streaming -- prose
-//! cargo bench --bench streaming -- "borrowed.*qwen3/.*/65536"
+//! cargo bench -p unjinja-benches --bench streaming -- prose
+//! cargo bench -p unjinja-benches --bench streaming -- "borrowed.*qwen3/.*/65536"
 //! ```
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
@@ -45,7 +45,7 @@ impl fmt::Display for Case {
 }
 
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates");
     Format::all(&folder).expect("templates that can be analysed")
 });
 

@@ -7,11 +7,9 @@
 //! ```
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use unjinja::{ChatParser, Event, Message, Options, Tools};
-use unjinja_build::{Build, Input, templates_in};
-use unjinja_spec::FormatSpec;
 
 const OUTPUT: &str = include_str!("output.txt");
 const TOOLS: &str = include_str!("tools.json");
@@ -30,13 +28,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let parser = parsers.iter().find(|parser| parser.facts().name == name);
     let parser = *parser.ok_or_else(|| format!("no parser is called {name:?}; there are {}", names.join(", ")))?;
 
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
-    let template = template_of(parser, &folder)?;
+    let file = parser.facts().files.first().ok_or("the parser names no template")?;
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates").join(file);
+    let spec = Path::new(unjinja_app::SPECS).join(format!("{name}.toml"));
     println!("{} templates of templates/ are compiled in; this is {name}.\n", parsers.len());
     heading("template");
-    print!("{}", excerpt(&std::fs::read_to_string(&template)?));
+    print!("{}", excerpt(&std::fs::read_to_string(template)?));
     heading("spec, derived from it alone");
-    print!("{}", in_short(&Build::new(Input::template(template)).spec()?));
+    print!("{}", in_short(&std::fs::read_to_string(spec)?));
     heading("a model's output");
     println!("{output}");
     heading("as it arrives, 12 bytes at a time");
@@ -50,11 +49,6 @@ fn heading(text: &str) {
     println!("── {text} {}", "─".repeat(60_usize.saturating_sub(text.chars().count())));
 }
 
-fn template_of(parser: &dyn ChatParser, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let is_its = |path: &PathBuf| path.file_name().is_some_and(|file| parser.facts().files.iter().any(|f| *f == file));
-    Ok(templates_in(folder)?.into_iter().find(is_its).ok_or("the template is gone")?)
-}
-
 /// The part of a template that writes tool calls, as far as it is easily found.
 fn excerpt(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
@@ -64,10 +58,9 @@ fn excerpt(text: &str) -> String {
 }
 
 /// The tables of a spec that a reader of outputs cares about.
-fn in_short(spec: &FormatSpec) -> String {
+fn in_short(spec: &str) -> String {
     let mut shown = false;
-    let toml = spec.to_toml();
-    let kept = toml.lines().filter(|line| {
+    let kept = spec.lines().filter(|line| {
         if let Some(table) = line.strip_prefix('[') {
             shown = ["reasoning", "content", "tools"].iter().any(|wanted| table.starts_with(wanted));
         }

@@ -1,5 +1,5 @@
 //! A model application of unjinja: its build script compiles every template of `templates/` into a module of this
-//! crate. `examples/parse.rs` is its main job; its tests and benchmarks run the whole house.
+//! crate. `examples/parse.rs` is its main job; its tests run the whole house, and so do the benchmarks of `benches/`.
 //!
 //! ```
 //! use unjinja::Options;
@@ -10,5 +10,8 @@
 //! assert_eq!(message.reasoning_content, "Easy.");
 //! assert_eq!(message.content, "Paris.");
 //! ```
+
+/// The folder of the specs that the build script derived from the templates.
+pub const SPECS: &str = concat!(env!("OUT_DIR"), "/specs");
 
 include!(concat!(env!("OUT_DIR"), "/unjinja.rs"));

@@ -128,7 +128,11 @@ fn analyze_here<'a>(
         content: frame.content,
         tools,
         alternatives,
-        tokens: Tokens::default(),
+        tokens: Tokens {
+            preserved: Vec::new(),
+            bos: template.tokens().bos.clone(),
+            eos: template.tokens().eos.clone(),
+        },
         evidence: Evidence { renders: lab.renders(), ..Evidence::default() },
     };
     spec.tokens.preserved = preserved(&spec);

@@ -207,7 +207,7 @@ impl<'t> Lab<'t> {
         generation_prompt: bool,
         extra: &[(&str, Value)],
     ) -> Result<String, RenderError> {
-        let context = context(messages, tools, generation_prompt, extra);
+        let context = self.context(messages, tools, generation_prompt, extra);
         let key = context.to_string();
         if let Some(known) = self.cache.borrow().get(&key) {
             return known.clone();
@@ -232,7 +232,7 @@ impl<'t> Lab<'t> {
         let mut fields = Vec::new();
         for (message, tools) in turns {
             self.renders.set(self.renders.get() + 1);
-            let context = context(&[user.clone(), message], &tools, false, &[]);
+            let context = self.context(&[user.clone(), message], &tools, false, &[]);
             let (text, reads) = self.template.render_watched(&context);
             let calls = context["messages"][1].get("tool_calls").is_some();
             self.note(s, Experiment::MessageFields, if calls { "a turn that calls" } else { "an answer" }, |note| {
@@ -347,6 +347,29 @@ impl<'t> Lab<'t> {
         });
         Ok(prompt.to_owned())
     }
+
+    /// The variables of a render.
+    fn context(&self, messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[(&str, Value)]) -> Value {
+        let mut context = Map::new();
+        context.insert("messages".into(), messages.to_vec().into());
+        context.insert("add_generation_prompt".into(), generation_prompt.into());
+        // Where nobody said what they are, they are there, and empty.
+        let tokens = self.template.tokens();
+        context.insert("bos_token".into(), tokens.bos.as_deref().unwrap_or_default().into());
+        context.insert("eos_token".into(), tokens.eos.as_deref().unwrap_or_default().into());
+        context.insert("datetime".into(), "2026-01-15".into());
+        // Some templates take the offered functions as JSON text.
+        let functions: Vec<&Value> =
+            tools.as_array().into_iter().flatten().filter_map(|tool| tool.get("function")).collect();
+        context.insert("functions".into(), json!(functions).to_string().into());
+        if tools.is_array() {
+            context.insert("tools".into(), tools.clone());
+        }
+        for (name, value) in extra {
+            context.insert((*name).to_owned(), value.clone());
+        }
+        Value::Object(context)
+    }
 }
 
 /// Template variables that an experiment sets, in words.
@@ -357,26 +380,6 @@ impl std::fmt::Display for Given<'_> {
         f.write_str("without and with a generation prompt")?;
         self.0.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
     }
-}
-
-fn context(messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[(&str, Value)]) -> Value {
-    let mut context = Map::new();
-    context.insert("messages".into(), messages.to_vec().into());
-    context.insert("add_generation_prompt".into(), generation_prompt.into());
-    context.insert("bos_token".into(), "".into());
-    context.insert("eos_token".into(), "".into());
-    context.insert("datetime".into(), "2026-01-15".into());
-    // Some templates take the offered functions as JSON text.
-    let functions: Vec<&Value> =
-        tools.as_array().into_iter().flatten().filter_map(|tool| tool.get("function")).collect();
-    context.insert("functions".into(), json!(functions).to_string().into());
-    if tools.is_array() {
-        context.insert("tools".into(), tools.clone());
-    }
-    for (name, value) in extra {
-        context.insert((*name).to_owned(), value.clone());
-    }
-    Value::Object(context)
 }
 
 /// Tools that offer what the calls use.

@@ -2,10 +2,10 @@
 //! them, as one table of ratios.
 //!
 //! ```text
-//! cargo bench --bench speed                       # the table
-//! cargo bench --bench speed -- --write            # and docs/speed/, the plots, the README
-//! cargo bench --bench speed -- --shapes           # and what each shape takes
-//! cargo bench --bench speed -- --format qwen3 --rounds 31
+//! cargo bench -p unjinja-benches --bench speed                       # the table
+//! cargo bench -p unjinja-benches --bench speed -- --write            # and docs/speed/, the plots, the README
+//! cargo bench -p unjinja-benches --bench speed -- --shapes           # and what each shape takes
+//! cargo bench -p unjinja-benches --bench speed -- --format qwen3 --rounds 31
 //! ```
 
 mod plot;
@@ -68,7 +68,7 @@ impl Wanted {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn main() -> Result<(), Failure> {

@@ -14,6 +14,8 @@
 //! include!(concat!(env!("OUT_DIR"), "/unjinja.rs"));
 //! ```
 
+mod source;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +25,8 @@ use unjinja_analyzer::render::Template;
 use unjinja_analyzer::trace::Comparison;
 use unjinja_analyzer::{Naming, analyze, analyze_traced, sha256, verify};
 use unjinja_spec::{FormatSpec, Overlay};
+
+pub use self::source::{Source, SourceError, sources_in, split_variant};
 
 /// How many random conversations a new spec is verified with.
 pub const ROUND_TRIPS: u32 = 64;
@@ -35,7 +39,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// A chat template, to be analysed.
+    /// A chat template, to be analysed: a `.jinja`, `tokenizer_config.json`, `chat_template.json` or GGUF file;
+    /// `PATH#NAME` is the named template of a file that holds several.
     pub fn template(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), is_template: true }
     }
@@ -115,40 +120,25 @@ impl Build {
     /// Unreadable files, templates that cannot be analysed, specs that cannot be read, a committed spec that was made
     /// from another template.
     pub fn spec(&self) -> Result<FormatSpec, BuildError> {
-        self.spec_by(&mut |text, naming| analyze_text(text, naming))
-    }
-
-    /// The same, and `observe` is told of each comparison of an analysis as it is made.
-    ///
-    /// # Errors
-    /// Those of [`spec`](Self::spec).
-    pub fn spec_traced(&self, observe: &mut Observer<'_>) -> Result<FormatSpec, BuildError> {
-        self.spec_by(&mut |text, naming| analyze_text_traced(text, naming, observe))
-    }
-
-    fn spec_by(
-        &self,
-        analyze: &mut dyn FnMut(&str, &Naming) -> Result<FormatSpec, BuildError>,
-    ) -> Result<FormatSpec, BuildError> {
-        let text = read(&self.input.path)?;
-        let spec = if !self.input.is_template {
-            FormatSpec::from_toml(&text, &self.input.path.display().to_string()).map_err(BuildError::new)?
-        } else if let Some(committed) = &self.committed {
-            self.committed_for(&text, committed).map_err(|error| error.in_file(committed))?
+        let path = &self.input.path;
+        if !self.input.is_template {
+            let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
+            return self.with_overlay(spec);
+        }
+        let template = Source::read_one(path).map_err(BuildError::new)?;
+        let spec = if let Some(committed) = &self.committed {
+            self.committed_for(&template.text, committed).map_err(|error| error.in_file(committed))?
         } else {
-            let file = file_name(&self.input.path);
-            let naming = Naming { name: self.name.clone().unwrap_or_default(), source: self.source.clone(), file };
-            analyze(&text, &naming)?
+            let naming = template.naming(&self.source);
+            let name = self.name.clone().unwrap_or(naming.name);
+            analyze_source(&template, &Naming { name, ..naming })?
         };
+        self.with_overlay(spec)
+    }
+
+    fn with_overlay(&self, spec: FormatSpec) -> Result<FormatSpec, BuildError> {
         match &self.overlay {
-            Some(path) => {
-                let merged = || {
-                    let overlay =
-                        Overlay::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
-                    overlay.apply(&spec).map_err(BuildError::new)
-                };
-                merged().map_err(|error| error.in_file(path))
-            }
+            Some(path) => corrected(&spec, path).map_err(|error| error.in_file(path)),
             None => Ok(spec),
         }
     }
@@ -184,6 +174,12 @@ impl Build {
     }
 }
 
+/// A spec with the corrections of a file merged over it.
+fn corrected(spec: &FormatSpec, path: &Path) -> Result<FormatSpec, BuildError> {
+    let overlay = Overlay::from_toml(&read(path)?, &path.display().to_string()).map_err(BuildError::new)?;
+    overlay.apply(spec).map_err(BuildError::new)
+}
+
 /// Analyses and verifies a template given as text.
 ///
 /// # Errors
@@ -193,15 +189,28 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
     Ok(judged(&template, analyze(&template, naming).map_err(BuildError::new)?))
 }
 
+/// Analyses and verifies the template of a file, with the special tokens that the file says.
+///
+/// # Errors
+/// Where the template has a syntax error or cannot be analysed.
+pub fn analyze_source(source: &Source, naming: &Naming) -> Result<FormatSpec, BuildError> {
+    let template = source.template().map_err(BuildError::new)?;
+    Ok(judged(&template, analyze(&template, naming).map_err(BuildError::new)?))
+}
+
 /// Who is told of the comparisons of an analysis.
 pub type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
 
-/// The same as [`analyze_text`], and `observe` is told of each comparison as it is made.
+/// The same as [`analyze_source`], and `observe` is told of each comparison as it is made.
 ///
 /// # Errors
-/// Those of [`analyze_text`]; what was compared until then was told.
-pub fn analyze_text_traced(text: &str, naming: &Naming, observe: &mut Observer<'_>) -> Result<FormatSpec, BuildError> {
-    let template = Template::parse(&naming.file, text).map_err(BuildError::new)?;
+/// Those of [`analyze_source`]; what was compared until then was told.
+pub fn analyze_source_traced(
+    source: &Source,
+    naming: &Naming,
+    observe: &mut Observer<'_>,
+) -> Result<FormatSpec, BuildError> {
+    let template = source.template().map_err(BuildError::new)?;
     Ok(judged(&template, analyze_traced(&template, naming, observe).map_err(BuildError::new)?))
 }
 
@@ -227,34 +236,42 @@ fn judged(template: &Template, mut spec: FormatSpec) -> FormatSpec {
     spec
 }
 
-/// For a build script: compiles every `*.jinja` of a folder (with `NAME.overlay.toml` beside it merged over what the
-/// analysis finds) into `OUT_DIR/unjinja.rs`: one module per template, and a function `all()` that lists their parsers.
-/// Templates whose format is unsupported are left out, with a warning.
+/// For a build script: compiles every template of a folder ([`sources_in`] says what it takes; `NAME.overlay.toml` beside
+/// it is merged over what the analysis finds) into `OUT_DIR/unjinja.rs`: one module per template, and a function `all()`
+/// that lists their parsers. Templates whose format is unsupported are left out, with a warning. The specs of all stand
+/// in `OUT_DIR/specs/NAME.toml`.
 ///
 /// # Errors
 /// Those of [`Build::tokens`], for all templates at once.
 pub fn compile_templates(folder: impl AsRef<Path>) -> Result<(), BuildError> {
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from);
     let out = out.ok_or_else(|| BuildError::new("OUT_DIR is not set: this function is for build scripts"))?;
-    Templates::new(folder).compile(out.join("unjinja.rs"))
+    Templates::new(folder).write_specs(out.join("specs")).compile(out.join("unjinja.rs"))
 }
 
 /// What [`compile_templates`] does, step by step.
 #[derive(Clone, Debug)]
 pub struct Templates {
     folder: PathBuf,
+    specs: Option<PathBuf>,
     runtime: TokenStream,
 }
 
 impl Templates {
     /// The templates of a folder.
     pub fn new(folder: impl AsRef<Path>) -> Self {
-        Self { folder: folder.as_ref().to_owned(), runtime: quote!(::unjinja) }
+        Self { folder: folder.as_ref().to_owned(), specs: None, runtime: quote!(::unjinja) }
     }
 
     /// The path of the runtime in the crate that will hold the code.
     pub fn runtime(mut self, path: TokenStream) -> Self {
         self.runtime = path;
+        self
+    }
+
+    /// A folder into which each spec is written as `NAME.toml`, for people to look at.
+    pub fn write_specs(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.specs = Some(folder.into());
         self
     }
 
@@ -264,17 +281,18 @@ impl Templates {
     /// Those of [`Build::spec`], for all templates at once.
     pub fn specs(&self) -> Result<Vec<FormatSpec>, BuildError> {
         let (mut specs, mut problems) = (Vec::new(), Vec::new());
-        for path in templates_in(&self.folder)? {
-            let overlay = path.with_extension("overlay.toml");
-            let mut build = Build::new(Input::template(path));
-            if overlay.exists() {
-                build = build.overlay(overlay);
-            }
-            match build.spec() {
+        for source in sources_in(&self.folder).map_err(BuildError::new)? {
+            let spec = source.map_err(BuildError::new).and_then(|source| {
+                let spec = analyze_source(&source, &source.naming(""))?;
+                let overlay = source.overlay();
+                if overlay.exists() { corrected(&spec, &overlay) } else { Ok(spec) }
+            });
+            match spec {
                 Ok(spec) => specs.push(spec),
                 Err(error) => problems.push(error.to_string()),
             }
         }
+        problems.extend(twins(&specs));
         if problems.is_empty() { Ok(specs) } else { Err(BuildError::new(problems.join("\n"))) }
     }
 
@@ -287,6 +305,9 @@ impl Templates {
         let (mut names, mut modules, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         for spec in self.specs()? {
             let info = &spec.template;
+            if let Some(folder) = &self.specs {
+                write(&folder.join(format!("{}.toml", info.name)), &spec.to_toml())?;
+            }
             if let Some(reason) = &spec.unsupported {
                 println!("cargo::warning={}: no parser: {reason}", self.folder.join(&info.file).display());
                 continue;
@@ -311,13 +332,21 @@ impl Templates {
                 [#(&#names::Parser),*]
             }
         });
-        let out = out.as_ref();
-        std::fs::write(out, source.map_err(BuildError::new)?)
-            .map_err(|e| BuildError::new(format!("{}: {e}", out.display())))
+        write(out.as_ref(), &source.map_err(BuildError::new)?)
     }
 }
 
-/// The templates of a folder, in order of their names.
+/// Names that several specs have.
+fn twins(specs: &[FormatSpec]) -> impl Iterator<Item = String> {
+    let twin = |(index, spec): (usize, &FormatSpec)| {
+        let info = &spec.template;
+        let other = specs[..index].iter().find(|other| other.template.name == info.name)?;
+        Some(format!("{} and {} both make a parser named `{}`", other.template.file, info.file, info.name))
+    };
+    specs.iter().enumerate().filter_map(twin)
+}
+
+/// The `*.jinja` files of a folder, in order of their names.
 ///
 /// # Errors
 /// Where the folder cannot be read.
@@ -329,12 +358,14 @@ pub fn templates_in(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
     Ok(paths)
 }
 
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 fn read(path: &Path) -> Result<String, BuildError> {
     std::fs::read_to_string(path).map_err(|e| BuildError::new(format!("{}: {e}", path.display())))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), BuildError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
+    written.map_err(|e| BuildError::new(format!("{}: {e}", path.display())))
 }
 
 /// Why no parser was made: a text with the place, the cause and what to do.

@@ -1,16 +1,35 @@
 //! `unjinja analyze`: specs from templates, one line a template.
 
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use unjinja_analyzer::Naming;
 use unjinja_spec::{FormatSpec, ReasoningMode};
 
+use clap::Args;
+
 use crate::failure::{Done, Failure};
-use crate::input;
+use crate::ui::{NAME, Ui, WARNING, paint};
+use crate::visible;
+use crate::{Format, input, output};
+
+/// The arguments of `analyze`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Template files, or folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Write each spec to NAME.toml in this folder.
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// A table of `file<TAB>source` lines that says where templates come from.
+    #[arg(long, value_name = "FILE")]
+    sources: Option<PathBuf>,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
 
 /// What became of a set of templates.
 pub(crate) struct Analysed {
@@ -18,37 +37,62 @@ pub(crate) struct Analysed {
     pub specs: Vec<FormatSpec>,
     /// Templates without a spec, each with the reason.
     pub problems: Vec<(String, String)>,
-    unreadable: bool,
+    /// Where each template file was found.
+    pub paths: HashMap<String, PathBuf>,
+    /// Whether a file could not be read.
+    pub unreadable: bool,
+}
+
+impl Analysed {
+    /// Adds a spec; the same template text again is only noted.
+    fn add(&mut self, spec: FormatSpec) {
+        let (name, file) = (&spec.template.name, &spec.template.file);
+        // Tokens that the template does not write make no other format.
+        let is_same = |known: &FormatSpec| {
+            let mut copy = FormatSpec { template: spec.template.clone(), evidence: spec.evidence, ..known.clone() };
+            (copy.tokens.bos, copy.tokens.eos) = (spec.tokens.bos.clone(), spec.tokens.eos.clone());
+            known.template.sha256 == spec.template.sha256 && copy == spec
+        };
+        if let Some(known) = self.specs.iter_mut().find(|known| is_same(known)) {
+            known.template.also.push(spec.template.file);
+        } else if let Some(known) = self.specs.iter().find(|known| known.template.name == *name) {
+            let other = &known.template.file;
+            let problem = format!("{file}: its spec would be called `{name}`, as that of {other}; rename one of them");
+            self.problems.push((file.clone(), problem));
+        } else {
+            self.specs.push(spec);
+        }
+    }
 }
 
 /// Analyses the templates that paths name.
-pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>) -> Result<Analysed, Failure> {
-    let files = input::templates(paths)?;
+pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<Analysed, Failure> {
+    let templates = input::templates(paths)?;
     let sources = match sources {
         Some(path) => read_sources(&input::text(path)?),
         None => HashMap::new(),
     };
-    let progress = progress(files.len());
-    let mut analysed = Analysed { specs: Vec::new(), problems: Vec::new(), unreadable: false };
-    for path in &files {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        progress.set_message(file.clone());
+    let progress = ui.progress(templates.len());
+    let mut analysed = Analysed { specs: Vec::new(), problems: Vec::new(), paths: HashMap::new(), unreadable: false };
+    for template in templates {
         progress.inc(1);
-        let text = match input::text(path) {
-            Ok(text) => text,
-            Err(failure) => {
+        let template = match template {
+            Ok(template) => template,
+            Err(error) => {
                 analysed.unreadable = true;
-                analysed.problems.push((file, failure.to_string()));
+                let file = error.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+                analysed.paths.insert(file.clone(), error.path().to_owned());
+                analysed.problems.push((file, error.to_string()));
                 continue;
             }
         };
-        let naming = Naming { name: String::new(), source: sources.get(&file).cloned().unwrap_or_default(), file };
-        match crate::log::analyze_text(&text, &naming) {
-            Ok(spec) => match analysed.specs.iter_mut().find(|known| known.template.sha256 == spec.template.sha256) {
-                Some(known) => known.template.also.push(naming.file),
-                None => analysed.specs.push(spec),
-            },
-            Err(error) => analysed.problems.push((naming.file, error.to_string())),
+        let file = template.file();
+        progress.set_message(file.clone());
+        analysed.paths.insert(file.clone(), template.path.clone());
+        let naming = template.naming(sources.get(&file).map_or("", String::as_str));
+        match crate::log::analyze(&template, &naming) {
+            Ok(spec) => analysed.add(spec),
+            Err(error) => analysed.problems.push((file, error.to_string())),
         }
     }
     progress.finish_and_clear();
@@ -56,12 +100,13 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>) -> Result<Analysed,
 }
 
 /// Runs the command.
-pub(crate) fn run(paths: &[PathBuf], out: Option<&Path>, sources: Option<&Path>, as_json: bool) -> Done {
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    let (out, as_json) = (arguments.out.as_deref(), arguments.format == Format::Json);
     if let Some(folder) = out {
         std::fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
     }
-    let Analysed { specs, problems, unreadable } = all(paths, sources)?;
-    let mut stdout = std::io::stdout().lock();
+    let Analysed { specs, problems, unreadable, .. } = all(&arguments.paths, arguments.sources.as_deref(), ui)?;
+    let mut stdout = anstream::stdout().lock();
     for spec in &specs {
         if let Some(folder) = out {
             let path = folder.join(format!("{}.toml", spec.template.name));
@@ -78,9 +123,8 @@ pub(crate) fn run(paths: &[PathBuf], out: Option<&Path>, sources: Option<&Path>,
         let specs = serde_json::to_value(&specs).map_err(std::io::Error::from)?;
         let problems: Vec<Value> =
             problems.iter().map(|(file, problem)| json!({"file": file, "problem": problem})).collect();
-        serde_json::to_writer_pretty(&mut stdout, &json!({"specs": specs, "problems": problems}))
-            .map_err(std::io::Error::from)?;
-        writeln!(stdout)?;
+        drop(stdout);
+        output::json(&json!({"specs": specs, "problems": problems}))?;
     }
     if problems.is_empty() {
         return Ok(());
@@ -88,17 +132,6 @@ pub(crate) fn run(paths: &[PathBuf], out: Option<&Path>, sources: Option<&Path>,
     let text: Vec<String> = problems.into_iter().map(|(_, problem)| problem).collect();
     let text = text.join("\nerror: ");
     Err(if unreadable { Failure::Input(text) } else { Failure::Found(text) })
-}
-
-fn progress(count: usize) -> ProgressBar {
-    if count < 4 || crate::log::is_on() || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(count as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// What was found, on one line.
@@ -109,12 +142,17 @@ fn line(spec: &FormatSpec) -> String {
         _ if spec.reasoning.start.trim().is_empty() => format!("reasoning up to {}", spec.reasoning.end.trim()),
         _ => format!("reasoning {}…{}", spec.reasoning.start.trim(), spec.reasoning.end.trim()),
     };
+    let name = &spec.template.name;
+    let name = format!("{}{}", paint(NAME, name), " ".repeat(45_usize.saturating_sub(name.len())));
     let trips = spec.evidence.round_trips;
     match &spec.unsupported {
-        Some(reason) => format!("{:45} unsupported: {reason}", spec.template.name),
+        Some(reason) => format!("{name} {}: {}", paint(WARNING, "unsupported"), visible::lines(reason)),
         None => format!(
-            "{:45} {tools:16} {reasoning}; {} of {} round trips, {} renders",
-            spec.template.name, trips.held, trips.tried, spec.evidence.renders
+            "{name} {tools:16} {}; {} of {} round trips, {} renders",
+            visible::lines(&reasoning),
+            trips.held,
+            trips.tried,
+            spec.evidence.renders
         ),
     }
 }

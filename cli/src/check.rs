@@ -1,21 +1,20 @@
 //! `unjinja check`: makes the specs again and compares; the answer to "did a template change, and does it matter?".
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::{Value, json};
-use unjinja_spec::{Change, FormatSpec, Overlay, diff};
+use unjinja_analyzer::name_of;
+use unjinja_spec::{FormatSpec, Overlay, diff};
 
-use crate::Format;
-use crate::analyze;
 use crate::failure::{Done, Failure};
-use crate::input;
+use crate::report::{Changed, Idle, Outcome, Report, ReportFormat, Row};
+use crate::ui::Ui;
+use crate::{analyze, input, output};
 
 /// The arguments of `check`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Template files, or folders of them.
+    /// Template files, or folders of them. Specs whose template is gone are looked for only where a folder is named.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The folder of the committed specs.
@@ -24,154 +23,140 @@ pub(crate) struct Arguments {
     /// A table of `file<TAB>source` lines that says where templates come from.
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
-    /// Write what is missing or different.
+    /// Write what is missing or different, and remove what is gone. Overlays are left to people.
     #[arg(long)]
     write: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
-}
-
-/// What became of one spec.
-enum Outcome {
-    Unchanged,
-    New,
-    /// The committed file cannot be read, or says the same in other bytes, or something else.
-    Changed(Vec<Change>),
-    Broken(String),
-    Gone,
-    /// Keys of an overlay that change nothing, and problems with it.
-    Overlay(Vec<String>),
+    format: ReportFormat,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let folder = &arguments.specs;
     if !folder.is_dir() {
         return Err(Failure::file(folder, "there is no such folder of specs"));
     }
-    let made = analyze::all(&arguments.paths, arguments.sources.as_deref())?;
-    let mut rows: Vec<(String, Outcome)> = Vec::new();
+    let made = analyze::all(&arguments.paths, arguments.sources.as_deref(), ui)?;
+    let template = |file: &str| made.paths.get(file).cloned();
+    // A template that does not work any more leaves its spec as it is.
+    let broken: Vec<String> = made.problems.iter().map(|(file, _)| name_of(file)).collect();
+    let mut rows = Vec::new();
     for spec in &made.specs {
         let name = spec.template.name.clone();
         let path = folder.join(format!("{name}.toml"));
         let outcome = compare(&path, spec);
-        if arguments.write && !matches!(outcome, Outcome::Unchanged) {
-            std::fs::write(&path, spec.to_toml()).map_err(|e| Failure::file(&path, e))?;
-        }
-        rows.push((name.clone(), outcome));
         let overlay = folder.join(format!("{name}.overlay.toml"));
-        if overlay.exists() {
-            let problems = idle(&overlay, spec)?;
-            if !problems.is_empty() {
-                rows.push((format!("{name}.overlay"), Outcome::Overlay(problems)));
+        if overlay.exists()
+            && let Some(outcome) = idle(&overlay, spec)?
+        {
+            rows.push(Row { name: name.clone(), template: None, file: Some(overlay), outcome });
+        }
+        rows.push(Row { name, template: template(&spec.template.file), file: Some(path), outcome });
+    }
+    for (file, problem) in &made.problems {
+        let outcome = Outcome::Broken(problem.clone());
+        rows.push(Row { name: file.clone(), template: template(file), file: None, outcome });
+    }
+    if arguments.paths.iter().any(|path| path.is_dir()) {
+        for (name, path) in spec_files(folder)? {
+            if !broken.contains(&name) && !made.specs.iter().any(|spec| spec.template.name == name) {
+                rows.push(Row { name, template: None, file: Some(path), outcome: Outcome::Gone });
             }
         }
     }
-    for (file, problem) in made.problems {
-        rows.push((file, Outcome::Broken(problem)));
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    if arguments.write {
+        mend(&rows, &made.specs)?;
     }
-    for name in spec_names(folder)? {
-        if !made.specs.iter().any(|spec| spec.template.name == name) {
-            rows.push((name, Outcome::Gone));
-        }
-    }
-    print(&rows, arguments.format)?;
-    let different = rows.iter().filter(|(_, outcome)| !matches!(outcome, Outcome::Unchanged)).count();
-    if different == 0 || arguments.write {
+    let is_different = |row: &&Row| !matches!(row.outcome, Outcome::Unchanged);
+    let command = rows.iter().any(|row| row.outcome.is_mended_by_writing()).then(|| command(arguments));
+    let report = Report { rows, mend: command.filter(|_| !arguments.write) };
+    report.print(arguments.format, ui)?;
+    let left = match arguments.write {
+        true => report.rows.iter().filter(is_different).filter(|row| !row.outcome.is_mended_by_writing()).count(),
+        false => report.differences(),
+    };
+    if left == 0 {
         return Ok(());
     }
-    let paths: Vec<String> = arguments.paths.iter().map(|path| path.display().to_string()).collect();
-    let sources = arguments.sources.as_ref().map_or(String::new(), |path| format!(" --sources {}", path.display()));
-    Err(Failure::Found(format!(
-        "{different} differences; to take them over: unjinja check {} --specs {}{sources} --write",
-        paths.join(" "),
-        folder.display(),
-    )))
+    let differences = if left == 1 { "1 difference".to_owned() } else { format!("{left} differences") };
+    let message = match (&report.mend, arguments.write) {
+        (Some(command), _) => format!("{differences}; to take them over: {command}"),
+        (None, true) => format!("{differences} left, which only a person can mend"),
+        (None, false) => format!("{differences}, which only a person can mend"),
+    };
+    Err(if made.unreadable { Failure::Input(message) } else { Failure::Found(message) })
+}
+
+/// The command that takes all differences over.
+fn command(arguments: &Arguments) -> String {
+    let mut command = "unjinja check".to_owned();
+    for path in &arguments.paths {
+        command.push(' ');
+        command.push_str(&output::argument(path));
+    }
+    command.push_str(&format!(" --specs {}", output::argument(&arguments.specs)));
+    if let Some(path) = &arguments.sources {
+        command.push_str(&format!(" --sources {}", output::argument(path)));
+    }
+    command + " --write"
+}
+
+fn mend(rows: &[Row], specs: &[FormatSpec]) -> Done {
+    for row in rows {
+        let Some(path) = &row.file else { continue };
+        if matches!(row.outcome, Outcome::Gone) {
+            std::fs::remove_file(path).map_err(|e| Failure::file(path, e))?;
+        } else if row.outcome.is_mended_by_writing()
+            && let Some(spec) = specs.iter().find(|spec| spec.template.name == row.name)
+        {
+            std::fs::write(path, spec.to_toml()).map_err(|e| Failure::file(path, e))?;
+        }
+    }
+    Ok(())
 }
 
 fn compare(path: &Path, spec: &FormatSpec) -> Outcome {
-    let Ok(old) = std::fs::read_to_string(path) else { return Outcome::New };
+    let old = match std::fs::read(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Outcome::New,
+        Err(error) => return Outcome::Unreadable(format!("{}: {error}", path.display())),
+    };
     if old == spec.to_toml() {
         return Outcome::Unchanged;
     }
     match FormatSpec::from_toml(&old, &path.display().to_string()) {
-        Ok(old) => Outcome::Changed(diff(&old, spec)),
-        Err(error) => Outcome::Broken(error.to_string()),
+        Ok(before) => Outcome::Changed(Changed::new(diff(&before, spec), &old)),
+        Err(error) => Outcome::Unreadable(error.to_string()),
     }
 }
 
-fn idle(path: &Path, spec: &FormatSpec) -> Result<Vec<String>, Failure> {
+/// What an overlay does not do.
+fn idle(path: &Path, spec: &FormatSpec) -> Result<Option<Outcome>, Failure> {
     let text = input::text(path)?;
     let overlay = match Overlay::from_toml(&text, &path.display().to_string()) {
         Ok(overlay) => overlay,
-        Err(error) => return Ok(vec![error.to_string()]),
+        Err(error) => return Ok(Some(Outcome::Broken(error.to_string()))),
     };
-    let mut problems: Vec<String> = overlay
-        .idle(spec)
-        .into_iter()
-        .map(|key| {
-            format!("line {}: `{}` changes nothing: the analysis finds it by itself; remove it", key.line, key.key)
-        })
-        .collect();
-    if let Err(error) = overlay.apply(spec) {
-        problems.push(error.to_string());
+    let keys: Vec<Idle> = overlay.idle(spec).into_iter().map(|key| Idle { line: key.line, key: key.key }).collect();
+    if !keys.is_empty() {
+        return Ok(Some(Outcome::Idle(keys)));
     }
-    Ok(problems)
+    Ok(overlay.apply(spec).err().map(|error| Outcome::Broken(error.to_string())))
 }
 
-fn spec_names(folder: &Path) -> Result<Vec<String>, Failure> {
-    let mut names = Vec::new();
+/// The specs of a folder, by name; an overlay without a spec counts as one.
+fn spec_files(folder: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|e| Failure::file(folder, e))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        match name.strip_suffix(".toml") {
-            Some(stem) if !stem.ends_with(".overlay") => names.push(stem.to_owned()),
-            _ => {}
+        let path = entry?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(stem) = file.strip_suffix(".toml") {
+            let name = stem.strip_suffix(".overlay").unwrap_or(stem).to_owned();
+            files.push((name, path));
         }
     }
-    names.sort();
-    Ok(names)
-}
-
-fn print(rows: &[(String, Outcome)], format: Format) -> Done {
-    let mut out = std::io::stdout().lock();
-    if format == Format::Json {
-        let rows: Vec<Value> = rows.iter().map(|(name, outcome)| row(name, outcome)).collect();
-        serde_json::to_writer_pretty(&mut out, &rows).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    for (name, outcome) in rows {
-        match outcome {
-            Outcome::Unchanged => {}
-            Outcome::New => writeln!(out, "{name}: new")?,
-            Outcome::Gone => writeln!(out, "{name}: gone: no template gives this spec any more")?,
-            Outcome::Broken(problem) => writeln!(out, "{name}: {problem}")?,
-            Outcome::Overlay(problems) => {
-                for problem in problems {
-                    writeln!(out, "{name}: {problem}")?;
-                }
-            }
-            Outcome::Changed(changes) => {
-                writeln!(out, "{name}: changed{}", if changes.is_empty() { " in form only" } else { "" })?;
-                for change in changes {
-                    writeln!(out, "  {}", change.to_string().replace('\n', "\n  "))?;
-                }
-            }
-        }
-    }
-    let same = rows.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Unchanged)).count();
-    writeln!(out, "{same} of {} unchanged", rows.len())?;
-    Ok(())
-}
-
-fn row(name: &str, outcome: &Outcome) -> Value {
-    match outcome {
-        Outcome::Unchanged => json!({"name": name, "outcome": "unchanged"}),
-        Outcome::New => json!({"name": name, "outcome": "new"}),
-        Outcome::Gone => json!({"name": name, "outcome": "gone"}),
-        Outcome::Broken(problem) => json!({"name": name, "outcome": "broken", "problem": problem}),
-        Outcome::Overlay(problems) => json!({"name": name, "outcome": "overlay", "problems": problems}),
-        Outcome::Changed(changes) => json!({"name": name, "outcome": "changed", "changes": changes}),
-    }
+    files.sort();
+    Ok(files)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Map, Value, json};
 use unjinja_codegen::Lowered;
 use unjinja_runtime::Tools;
@@ -12,20 +12,14 @@ use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice
 use unjinja_spec::FormatSpec;
 
 use crate::failure::{Done, Failure};
-use crate::{input, parse};
+use crate::whose::{self, Whose};
+use crate::{Switch, input, output};
 
 /// The arguments of `grammar`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Analyse this template.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "spec"])]
-    template: Option<PathBuf>,
-    /// Use this spec.
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
-    spec: Option<PathBuf>,
-    /// Use the compiled parser of this name; `unjinja list` shows them.
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
     /// The tools offered: a file in OpenAI's form. Without it: any tool with any arguments.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
@@ -51,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "human")]
     format: crate::Format,
     /// Read lines of cases, write lines `{"id", "grammar", "lazy", "triggers", "preserved_tokens"}`.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "schema", "format", "no_parallel", "tool_choice"])]
     jsonl: bool,
     /// With --jsonl: analyse the templates of this folder.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
@@ -61,13 +55,6 @@ pub(crate) struct Arguments {
     models: bool,
 }
 
-/// A switch.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Switch {
-    On,
-    Off,
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     if arguments.jsonl {
@@ -75,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             (Some(folder), _) => analysed(folder),
             (None, true) => input::lines(|line| {
                 let file = input::string(line, "template")?;
-                let parser = parse::compiled(file)?;
+                let parser = whose::of_file(file)?;
                 let (tools, options) = request(line)?;
                 parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
             }),
@@ -83,36 +70,12 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         };
     }
     let tools = match &arguments.tools {
-        Some(path) => Some(Tools::from_json(&input::text(path)?).map_err(|e| Failure::file(path, e))?),
+        Some(path) => Some(input::tools(path)?),
         None => None,
     };
     let options = options(arguments)?;
     let found = |error: GrammarError| Failure::Found(error.to_string());
-    let grammar = match (&arguments.template, &arguments.spec, &arguments.model) {
-        (None, None, Some(name)) => {
-            let parser = crate::models::by_name(name).ok_or_else(|| {
-                Failure::Input(format!("no parser is called {name:?}; `unjinja list` shows those that there are"))
-            })?;
-            match &tools {
-                Some(tools) => parser.grammar(tools, &options),
-                None => parser.grammar_for_any(&options),
-            }
-            .map_err(found)?
-        }
-        (template, spec, _) => {
-            let spec = match (template, spec) {
-                (Some(path), _) => parse::analysed(path).map_err(Failure::Input)?,
-                (None, Some(path)) => FormatSpec::from_toml(&input::text(path)?, &path.display().to_string())
-                    .map_err(|e| Failure::Input(e.to_string()))?,
-                (None, None) => {
-                    let say = "say whose grammar this is: --template, --spec or --model";
-                    return Err(Failure::Input(say.to_owned()));
-                }
-            };
-            let lowered = Lowered::new(&spec).map_err(|e| Failure::Input(e.to_string()))?;
-            lowered.grammar(&spec, tools.as_ref(), &options).map_err(found)?
-        }
-    };
+    let grammar = arguments.whose.reader()?.grammar(tools.as_ref(), &options).map_err(found)?;
     if let Some(path) = &arguments.diagram {
         std::fs::write(path, crate::diagram::svg(&grammar.text)).map_err(|e| Failure::file(path, e))?;
     }
@@ -129,8 +92,7 @@ fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
         options = options.generation_prompt(prompt);
     }
     if let Some(path) = &arguments.schema {
-        let schema = serde_json::from_str(&input::text(path)?).map_err(|e| Failure::file(path, e))?;
-        options = options.response_schema(schema);
+        options = options.response_schema(input::json(path)?);
     }
     Ok(options)
 }
@@ -145,12 +107,10 @@ fn choice(text: &str) -> ToolChoice {
 }
 
 fn print(grammar: &Grammar, format: crate::Format) -> Done {
-    let mut out = std::io::stdout().lock();
     if format == crate::Format::Json {
-        let text = serde_json::to_string_pretty(&Value::Object(row(grammar))).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
-        return Ok(());
+        return output::json(&row(grammar));
     }
+    let mut out = std::io::stdout().lock();
     let (lazy, whole) = ("from a trigger on", "the whole turn");
     writeln!(out, "# holds for: {}", if grammar.lazy { lazy } else { whole })?;
     for trigger in &grammar.triggers {
@@ -233,10 +193,11 @@ fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
 
 fn analysed(folder: &Path) -> Done {
     let mut known: HashMap<String, Result<(FormatSpec, Lowered), String>> = HashMap::new();
+    input::folder(folder)?;
     input::lines(|line| {
         let name = input::string(line, "template")?;
         let path = input::in_folder(folder, name)?;
-        let made = known.entry(name.to_owned()).or_insert_with(|| parse::lowered(&path));
+        let made = known.entry(name.to_owned()).or_insert_with(|| whose::lowered(&path).map_err(|e| e.to_string()));
         let (spec, lowered) = made.as_ref().map_err(Clone::clone)?;
         let (tools, options) = request(line)?;
         lowered.grammar(spec, Some(&tools), &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())

@@ -4,24 +4,41 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use unjinja_build::{Source, SourceError};
+use unjinja_runtime::Tools;
+use unjinja_spec::Problem;
 
 use crate::failure::{Done, Failure};
 
-/// The template files that paths name: files as they are, folders with all `*.jinja` in them.
-pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
+/// The templates that paths name: all that a file holds, or the one that `FILE#NAME` names, `-` for standard input, and
+/// all of a folder. A file that gives none has its problem in its place.
+pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceError>>, Failure> {
+    let mut templates = Vec::new();
     for path in paths {
         if path.is_dir() {
-            let found = unjinja_build::templates_in(path).map_err(|e| Failure::Input(e.to_string()))?;
+            let found = unjinja_build::sources_in(path).map_err(|e| Failure::Input(e.to_string()))?;
             if found.is_empty() {
-                return Err(Failure::file(path, "the folder holds no *.jinja file"));
+                let kinds = "*.jinja, tokenizer_config.json, chat_template.json or *.gguf";
+                return Err(Failure::file(path, format!("the folder holds no template: no {kinds} that has one")));
             }
-            files.extend(found);
+            templates.extend(found);
         } else {
-            files.push(path.clone());
+            match Source::read(path) {
+                Ok(found) => templates.extend(found.into_iter().map(Ok)),
+                Err(error) => templates.push(Err(error)),
+            }
         }
     }
-    Ok(files)
+    Ok(templates)
+}
+
+/// The one template of a file; `FILE#NAME` of a file that holds several. Not of standard input, which holds what the
+/// command works on.
+pub(crate) fn template(path: &Path) -> Result<Source, Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::Input("standard input is taken: give the template as a file".to_owned()));
+    }
+    Source::read_one(path).map_err(|e| Failure::Input(e.to_string()))
 }
 
 /// The text of a file.
@@ -30,6 +47,42 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         Failure::file(path, format!("the file is not UTF-8: bad byte at offset {}", error.utf8_error().valid_up_to()))
     })
+}
+
+/// The JSON of a file.
+pub(crate) fn json(path: &Path) -> Result<Value, Failure> {
+    parse_json(&path.display().to_string(), &text(path)?)
+}
+
+/// A text as JSON; where it is none, the error shows the place.
+pub(crate) fn parse_json(name: &str, text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let whole = error.to_string();
+        let cause = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(cause, _)| cause);
+        let place = (error.line(), error.column());
+        let problem = Problem::at(
+            name,
+            text,
+            place,
+            format!("this is no JSON: {cause}"),
+            "correct what is marked, or what stands before it",
+        );
+        Failure::Input(problem.to_string())
+    })
+}
+
+/// The tools of a file in OpenAI's form.
+pub(crate) fn tools(path: &Path) -> Result<Tools, Failure> {
+    Tools::from_openai(&json(path)?).map_err(|e| Failure::file(path, e))
+}
+
+/// That there is such a folder.
+pub(crate) fn folder(path: &Path) -> Done {
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::file(path, "this is to be a folder, but is a file")),
+        Err(error) => Err(Failure::file(path, error)),
+    }
 }
 
 /// A file of a folder that a line of input names; the name may not lead out of the folder.

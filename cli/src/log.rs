@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use unjinja_analyzer::Naming;
 use unjinja_analyzer::trace::{Comparison, Finding};
-use unjinja_build::BuildError;
+use unjinja_build::{BuildError, Source};
 use unjinja_spec::FormatSpec;
 
-use crate::explain::visible;
+use crate::visible;
 
 /// The variable that does what `-v` does.
 const VARIABLE: &str = "UNJINJA_LOG";
@@ -27,12 +27,12 @@ pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Analyses a template, as [`unjinja_build::analyze_text`] does.
-pub(crate) fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildError> {
+/// Analyses a template, as [`unjinja_build::analyze_source`] does.
+pub(crate) fn analyze(source: &Source, naming: &Naming) -> Result<FormatSpec, BuildError> {
     if !is_on() {
-        return unjinja_build::analyze_text(text, naming);
+        return unjinja_build::analyze_source(source, naming);
     }
-    unjinja_build::analyze_text_traced(text, naming, &mut |made| comparison(&naming.file, made))
+    unjinja_build::analyze_source_traced(source, naming, &mut |made| comparison(&naming.file, made))
 }
 
 /// Writes one line about a comparison, if it is on.

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 mod analyze;
 mod check;
 mod codegen;
 mod diagram;
+mod diff;
 mod explain;
 mod failure;
 mod grammar;
@@ -16,16 +18,32 @@ mod input;
 mod list;
 mod log;
 mod models;
+mod output;
 mod parse;
 mod render;
+mod report;
+mod ui;
 mod verify;
+mod visible;
+mod whose;
 
 use failure::{Done, Failure};
+use ui::{BAD, Ui, paint};
 
 /// Compiles parsers for the output of language models from their chat templates.
 #[derive(Parser)]
-#[command(name = "unjinja", version, about, arg_required_else_help = true)]
+#[command(
+    name = "unjinja",
+    version,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 fine; 1 a difference or a failure was found; 2 wrong usage or unreadable input."
+)]
 struct Cli {
+    #[command(flatten)]
+    color: colorchoice_clap::Color,
+    /// Print results and errors alone.
+    #[arg(short, long, global = true)]
+    quiet: bool,
     /// Tell of each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
     #[arg(short, long, global = true)]
     verbose: bool,
@@ -42,64 +60,73 @@ enum Format {
     Json,
 }
 
+/// A switch.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// Derive format specs from chat templates.
-    #[command(after_help = "Example:\n  unjinja analyze templates -o generated/specs")]
-    Analyze {
-        /// Template files, or folders of them.
-        #[arg(required = true)]
-        paths: Vec<PathBuf>,
-        /// Write each spec to NAME.toml in this folder.
-        #[arg(short, long, value_name = "DIR")]
-        out: Option<PathBuf>,
-        /// A table of `file<TAB>source` lines that says where templates come from.
-        #[arg(long, value_name = "FILE")]
-        sources: Option<PathBuf>,
-        /// How to print.
-        #[arg(long, value_enum, default_value = "human")]
-        format: Format,
-    },
-    /// Parse a model's output.
     #[command(
-        after_help = "Examples:\n  unjinja parse --template templates/qwen3.jinja < output.txt\n  unjinja parse --jsonl --models < cases.jsonl"
+        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec a template"
     )]
-    Parse(parse::Arguments),
+    Analyze(analyze::Arguments),
+    /// Make specs again and compare them with the committed ones.
+    #[command(
+        after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and does it break?\n  unjinja check templates --specs specs --write            # take it over\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
+    )]
+    Check(check::Arguments),
+    /// Say what changed between two specs, and whether it breaks parsers.
+    #[command(after_help = "Example:\n  unjinja diff old/qwen3.toml new/qwen3.toml --format markdown")]
+    Diff(diff::Arguments),
+    /// Render random conversations through each template and parse them back.
+    #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
+    Verify(verify::Arguments),
     /// Render conversations through chat templates.
     #[command(
         after_help = "Examples:\n  unjinja render templates/qwen3.jinja < context.json\n  unjinja render --jsonl --templates templates < lines.jsonl"
     )]
     Render(render::Arguments),
+    /// Parse a model's output.
+    #[command(
+        after_help = "Examples:\n  unjinja parse --model Qwen/Qwen3-0.6B < output.txt\n  unjinja parse --template new.jinja --tools tools.json output.txt\n  tail -f output.txt | unjinja parse --model qwen_qwen3_0_6b --stream --format openai\n  unjinja parse --jsonl --models < cases.jsonl"
+    )]
+    Parse(parse::Arguments),
+    /// Print the grammar that a sampler can hold a model to.
+    #[command(
+        after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --template new.jinja --diagram grammar.svg\n  unjinja grammar --jsonl --models < cases.jsonl"
+    )]
+    Grammar(grammar::Arguments),
     /// Print the Rust of a spec or a template, or write the modules of a folder of specs.
     #[command(
         after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
     )]
     Codegen(codegen::Arguments),
-    /// Print the grammar that a sampler can hold a model to.
-    #[command(
-        after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --jsonl --models < cases.jsonl"
-    )]
-    Grammar(grammar::Arguments),
     /// Show what an analysis saw and concluded, what a spec means, and what each byte of an output is taken for.
     #[command(
         after_help = "Examples:\n  unjinja explain templates/qwen3.jinja | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
     )]
     Explain(explain::Arguments),
-    /// Render random conversations through each template and parse them back.
-    #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
-    Verify(verify::Arguments),
-    /// Make specs again and compare them with the committed ones; ends with 1 where something differs.
-    #[command(after_help = "Example:\n  unjinja check templates --specs generated/specs")]
-    Check(check::Arguments),
-    /// List the models whose parsers are compiled in.
+    /// List the models whose parsers are compiled in, or the specs of a folder.
     #[command(after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table")]
     List {
-        /// Print the Markdown table of this folder of specs instead.
+        /// The specs of this folder instead, as a Markdown table or as JSON.
         #[arg(long, value_name = "DIR")]
         specs: Option<PathBuf>,
         /// How to print.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
+    },
+    /// Print the completions for a shell.
+    #[command(
+        after_help = "Examples:\n  unjinja completions bash > ~/.local/share/bash-completion/completions/unjinja\n  unjinja completions zsh > ~/.zfunc/_unjinja\n  unjinja completions fish > ~/.config/fish/completions/unjinja.fish"
+    )]
+    Completions {
+        /// The shell.
+        shell: Shell,
     },
 }
 
@@ -114,28 +141,42 @@ fn main() -> ExitCode {
         }
     };
     log::begin(cli.verbose);
-    let result: Done = match cli.command {
-        Command::Analyze { paths, out, sources, format } => {
-            analyze::run(&paths, out.as_deref(), sources.as_deref(), format == Format::Json)
-        }
-        Command::Parse(arguments) => parse::run(&arguments),
-        Command::Render(arguments) => render::run(&arguments),
-        Command::Codegen(arguments) => codegen::run(&arguments),
-        Command::Grammar(arguments) => grammar::run(&arguments),
-        Command::Explain(arguments) => explain::run(&arguments),
-        Command::Verify(arguments) => verify::run(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::List { specs: Some(folder), .. } => list::table(&folder),
-        Command::List { specs: None, format } => list::run(format == Format::Json),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+    cli.color.write_global();
+    match run(&cli.command, Ui { quiet: cli.quiet }) {
+        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             // Some messages are framed excerpts, which begin in this way.
             let text = failure.to_string();
-            eprintln!("error: {}", text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+            let text = visible::lines(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+            anstream::eprintln!(
+                "{} {}",
+                paint(BAD, "error:"),
+                text.replace("\nerror: ", &format!("\n{} ", paint(BAD, "error:")))
+            );
             ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(command: &Command, ui: Ui) -> Done {
+    match command {
+        Command::Analyze(arguments) => analyze::run(arguments, ui),
+        Command::Check(arguments) => check::run(arguments, ui),
+        Command::Diff(arguments) => diff::run(arguments, ui),
+        Command::Verify(arguments) => verify::run(arguments, ui),
+        Command::Render(arguments) => render::run(arguments),
+        Command::Parse(arguments) => parse::run(arguments, ui),
+        Command::Grammar(arguments) => grammar::run(arguments),
+        Command::Codegen(arguments) => codegen::run(arguments, ui),
+        Command::Explain(arguments) => explain::run(arguments),
+        Command::List { specs: Some(folder), format } => list::specs(folder, *format),
+        Command::List { specs: None, format } => list::models(*format),
+        Command::Completions { shell } => {
+            // Written at once: a closed pipe is no reason to panic.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "unjinja", &mut script);
+            std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+            Ok(())
         }
     }
 }

@@ -5,11 +5,11 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use unjinja_analyzer::render::Template;
 
 use crate::failure::{Done, Failure};
-use crate::input;
+use crate::{Format, input, output};
 
 /// The arguments of `render`.
 #[derive(Args)]
@@ -17,6 +17,9 @@ pub(crate) struct Arguments {
     /// The template to render; the context (a JSON object with `messages` and so on) is read from standard input.
     #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
     template: Option<PathBuf>,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "human", conflicts_with = "jsonl")]
+    format: Format,
     /// Read lines `{"id", "template": FILE, "context": {…}}`, write lines `{"id", "text"}`.
     #[arg(long, requires = "templates")]
     jsonl: bool,
@@ -29,12 +32,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Done {
     if let (true, Some(folder)) = (arguments.jsonl, &arguments.templates) {
         let mut known: HashMap<String, Result<Template, String>> = HashMap::new();
+        input::folder(folder)?;
         return input::lines(|line| {
             let name = input::string(line, "template")?;
             let path = input::in_folder(folder, name)?;
             let template = known.entry(name.to_owned()).or_insert_with(|| {
-                let text = input::text(&path).map_err(|e| e.to_string())?;
-                Template::parse(name, &text).map_err(|e| e.to_string())
+                let source = input::template(&path).map_err(|e| e.to_string())?;
+                source.template().map_err(|e| e.to_string())
             });
             let template = template.as_ref().map_err(Clone::clone)?;
             let context = line.get("context").ok_or("`context` is missing")?;
@@ -43,13 +47,14 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         });
     }
     let Some(path) = &arguments.template else { return Ok(()) };
-    let source = input::text(path)?;
-    let template = Template::parse(&path.display().to_string(), &source).map_err(|e| Failure::Input(e.to_string()))?;
+    let template = input::template(path)?.template().map_err(|e| Failure::Found(e.to_string()))?;
     let mut context = String::new();
     std::io::stdin().read_to_string(&mut context)?;
-    let context: Value = serde_json::from_str(&context)
-        .map_err(|e| Failure::Input(format!("the context on standard input is no JSON: {e}")))?;
+    let context = input::parse_json("standard input", &context)?;
     let text = template.render(&context).map_err(|e| Failure::Found(e.to_string()))?;
+    if arguments.format == Format::Json {
+        return output::json(&json!({"text": text}));
+    }
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use unjinja_analyzer::render::Template;
-use unjinja_analyzer::{Naming, Verification, verify};
+use unjinja_analyzer::{Verification, verify};
+use unjinja_build::Source;
 
 use crate::failure::{Done, Failure};
-use crate::input;
+use crate::ui::{BAD, GOOD, Ui, WARNING, paint};
+use crate::visible;
+use crate::{Format, input, output};
 
 /// The arguments of `verify`.
 #[derive(Args)]
@@ -18,78 +20,114 @@ pub(crate) struct Arguments {
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// How many conversations a template and seed.
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// The seeds; the same seed gives the same conversations.
     #[arg(long, value_delimiter = ',', default_value = "1")]
     seed: Vec<u64>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
     /// How many of the conversations that were read wrongly are printed, a template.
     #[arg(long, default_value_t = 1)]
     failures: usize,
 }
 
+/// What became of one template.
+enum Outcome {
+    Broken(String),
+    Unsupported(String),
+    Tried(Verification),
+}
+
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Done {
-    let mut out = std::io::stdout().lock();
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    let templates = input::templates(&arguments.paths)?;
+    let progress = ui.progress(templates.len());
     let (mut rows, mut lost) = (Vec::new(), 0);
-    for path in input::templates(&arguments.paths)? {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = input::text(&path)?;
-        let spec = match crate::log::analyze_text(&text, &Naming::of_file(&file)) {
-            Ok(spec) => spec,
-            Err(error) => {
-                lost += 1;
-                eprintln!("error: {error}");
-                continue;
-            }
-        };
-        if let Some(reason) = &spec.unsupported {
-            rows.push(json!({"template": file, "unsupported": reason}));
-            if !arguments.json {
-                writeln!(out, "{file}: unsupported: {reason}")?;
-            }
-            continue;
-        }
-        let template = Template::parse(&file, &text).map_err(|e| Failure::Input(e.to_string()))?;
-        let mut all = Verification::default();
-        for seed in &arguments.seed {
-            let one = verify(&template, &spec, arguments.count, *seed);
-            all.tried += one.tried;
-            all.held += one.held;
-            all.lost_by_template += one.lost_by_template;
-            all.failures.extend(one.failures);
-        }
-        if all.held < all.tried {
+    for source in templates {
+        let source = source.map_err(|e| Failure::Input(e.to_string()))?;
+        let file = source.file();
+        progress.set_message(file.clone());
+        let outcome = of_template(&source, arguments)?;
+        progress.inc(1);
+        if match &outcome {
+            Outcome::Broken(_) => true,
+            Outcome::Unsupported(_) => false,
+            Outcome::Tried(all) => all.held < all.tried,
+        } {
             lost += 1;
         }
-        rows.push(json!({
-            "template": file, "tried": all.tried, "held": all.held, "lost_by_template": all.lost_by_template,
-            "failures": all.failures.iter().take(arguments.failures).map(|f| json!({
-                "rendered": f.rendered, "expected": f.expected, "parsed": f.parsed,
-            })).collect::<Vec<Value>>(),
-        }));
-        if !arguments.json {
-            writeln!(
-                out,
-                "{file}: {} of {} came back; {} more the template cannot render whole",
-                all.held, all.tried, all.lost_by_template
-            )?;
-            for failure in all.failures.iter().take(arguments.failures) {
+        match arguments.format {
+            Format::Json => rows.push(row(&file, &outcome, arguments.failures)),
+            Format::Human => progress.suspend(|| print(&file, &outcome, arguments.failures))?,
+        }
+    }
+    progress.finish_and_clear();
+    if arguments.format == Format::Json {
+        output::json(&rows)?;
+    }
+    match lost {
+        0 => Ok(()),
+        1 => Err(Failure::Found("1 template did not hold".to_owned())),
+        lost => Err(Failure::Found(format!("{lost} templates did not hold"))),
+    }
+}
+
+fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
+    let spec = match crate::log::analyze(source, &source.naming("")) {
+        Ok(spec) => spec,
+        Err(error) => return Ok(Outcome::Broken(error.to_string())),
+    };
+    if let Some(reason) = spec.unsupported {
+        return Ok(Outcome::Unsupported(reason));
+    }
+    let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
+    let mut all = Verification::default();
+    for seed in &arguments.seed {
+        let one = verify(&template, &spec, arguments.count, *seed);
+        all.tried += one.tried;
+        all.held += one.held;
+        all.lost_by_template += one.lost_by_template;
+        all.failures.extend(one.failures);
+    }
+    Ok(Outcome::Tried(all))
+}
+
+fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
+    let mut out = anstream::stdout().lock();
+    match outcome {
+        Outcome::Broken(error) => writeln!(out, "{}: {}", visible::lines(file), paint(BAD, &visible::lines(error)))?,
+        Outcome::Unsupported(reason) => {
+            writeln!(out, "{}: {}: {}", visible::lines(file), paint(WARNING, "unsupported"), visible::lines(reason))?;
+        }
+        Outcome::Tried(all) => {
+            let style = if all.held == all.tried { GOOD } else { BAD };
+            let came_back = paint(style, &format!("{} of {} came back", all.held, all.tried));
+            let more = match all.lost_by_template {
+                0 => String::new(),
+                lost => format!("; {lost} more the template cannot render whole"),
+            };
+            writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
+            for failure in all.failures.iter().take(failures) {
                 writeln!(out, "  rendered {:?}", failure.rendered)?;
-                writeln!(out, "  expected {}", json!(failure.expected))?;
-                writeln!(out, "  parsed   {}", json!(failure.parsed))?;
+                writeln!(out, "  expected {}", visible::line(&json!(failure.expected).to_string()))?;
+                writeln!(out, "  parsed   {}", visible::line(&json!(failure.parsed).to_string()))?;
             }
         }
     }
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &rows).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    }
-    if lost > 0 {
-        return Err(Failure::Found(format!("{lost} templates did not hold")));
-    }
     Ok(())
+}
+
+fn row(file: &str, outcome: &Outcome, failures: usize) -> Value {
+    match outcome {
+        Outcome::Broken(error) => json!({"template": file, "problem": error}),
+        Outcome::Unsupported(reason) => json!({"template": file, "unsupported": reason}),
+        Outcome::Tried(all) => json!({
+            "template": file, "tried": all.tried, "held": all.held, "lost_by_template": all.lost_by_template,
+            "failures": all.failures.iter().take(failures).map(|f| json!({
+                "rendered": f.rendered, "expected": f.expected, "parsed": f.parsed,
+            })).collect::<Vec<Value>>(),
+        }),
+    }
 }

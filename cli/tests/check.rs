@@ -1,113 +1,316 @@
 //! `unjinja check` notices what changed, says whether it breaks, finds overlays that do nothing, and mends.
 
+#[path = "support/transcript.rs"]
+mod transcript;
+
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+
+use serde_json::Value;
+use transcript::{Place, Said, root};
+use unjinja_analyzer::render::Template;
+use unjinja_analyzer::{Naming, verify};
+use unjinja_codegen::Lowered;
+use unjinja_runtime::{Message, Options, ToolCall, parse};
+use unjinja_spec::FormatSpec;
 
 type Failure = Box<dyn Error>;
 
 /// A folder with a copy of one of our templates and its spec.
-struct Place {
-    templates: PathBuf,
-    specs: PathBuf,
+struct Committed {
+    place: Place,
+    template: String,
 }
 
-impl Place {
-    fn new(name: &str) -> Result<Self, Failure> {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check").join(name);
-        if root.exists() {
-            fs::remove_dir_all(&root)?;
-        }
-        let place = Self { templates: root.join("templates"), specs: root.join("specs") };
-        fs::create_dir_all(&place.templates)?;
-        fs::create_dir_all(&place.specs)?;
-        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates/hermes.jinja");
-        fs::copy(ours, place.templates.join("hermes.jinja"))?;
-        let written = place.check(&["--write"])?;
-        assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-        Ok(place)
+impl Committed {
+    fn new(name: &str, template: &str) -> Result<Self, Failure> {
+        let committed = Self { place: Place::new("check", name)?, template: format!("templates/{template}.jinja") };
+        committed.place.write(&committed.template, &fs::read(root().join(&committed.template))?)?;
+        committed.place.run("mkdir specs", b"")?;
+        let written = committed.check("--write")?;
+        assert_eq!(written.code, 0, "{}", written.stderr);
+        Ok(committed)
     }
 
-    fn check(&self, more: &[&str]) -> Result<Output, Failure> {
-        let command = &mut Command::new(env!("CARGO_BIN_EXE_unjinja"));
-        Ok(command.arg("check").arg(&self.templates).arg("--specs").arg(&self.specs).args(more).output()?)
+    fn check(&self, more: &str) -> Result<Said, Failure> {
+        self.place.run(&format!("unjinja check templates --specs specs {more}"), b"")
     }
 
     /// Changes the template's text.
     fn edit(&self, from: &str, to: &str) -> Result<(), Failure> {
-        let path = self.templates.join("hermes.jinja");
-        let text = fs::read_to_string(&path)?;
+        let text = self.place.read(&self.template)?;
         assert!(text.contains(from), "{from:?} does not stand in the template");
-        Ok(fs::write(path, text.replace(from, to))?)
+        self.place.write(&self.template, text.replace(from, to).as_bytes())
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]
 fn nothing_changed() -> Result<(), Failure> {
-    let place = Place::new("nothing")?;
-    let output = place.check(&[])?;
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), "1 of 1 unchanged\n");
+    let committed = Committed::new("nothing", "hermes")?;
+    let said = committed.check("")?;
+    assert_eq!((said.code, said.stdout.as_str()), (0, "1 of 1 unchanged\n"), "{}", said.stderr);
+    assert_eq!(committed.check("--quiet")?.stdout, "");
     Ok(())
 }
 
+/// A change of a template as an upstream might make it, and what is to be said of it.
+struct Edit {
+    name: &'static str,
+    template: &'static str,
+    edits: &'static [(&'static str, &'static str)],
+    /// What it means for a parser that was built before.
+    effect: &'static str,
+    /// Keys of which it must be said that they changed in this way.
+    says: &'static [(&'static str, &'static str)],
+}
+
+const EDITS: &[Edit] = &[
+    Edit {
+        name: "a renamed tag",
+        template: "hermes",
+        edits: &[("tool_call>", "function_call>")],
+        effect: "breaking",
+        says: &[
+            ("tools.per_call_start", "breaking"),
+            ("tools.per_call_end", "breaking"),
+            ("tokens.preserved", "breaking"),
+        ],
+    },
+    Edit {
+        name: "a dropped newline",
+        template: "hermes",
+        edits: &[("'<tool_call>\\n{", "'<tool_call>{")],
+        effect: "compatible",
+        says: &[("tools.per_call_start", "compatible")],
+    },
+    Edit {
+        name: "reasoning removed",
+        template: "qwen3",
+        edits: &[
+            ("reasoning and loop.index0 > ns.question", "false"),
+            ("elif '</think>' in content", "elif false"),
+            ("{{- '<think>\\n\\n</think>\\n\\n' }}", "{{- '' }}"),
+        ],
+        effect: "compatible",
+        says: &[("reasoning.mode", "compatible")],
+    },
+    Edit {
+        name: "a new id field",
+        template: "hermes",
+        edits: &[("~ '}\\n</tool_call>'", "~ ', \"id\": \"' ~ call.id ~ '\"}\\n</tool_call>'")],
+        effect: "breaking",
+        says: &[("tools.id_field", "breaking")],
+    },
+    Edit {
+        name: "another key for the arguments",
+        template: "qwen3",
+        edits: &[("\", \"arguments\": ' }}", "\", \"parameters\": ' }}")],
+        effect: "breaking",
+        says: &[("tools.args_field", "breaking")],
+    },
+    Edit {
+        name: "another end of the turn",
+        template: "qwen3",
+        edits: &[("<|im_end|>", "<|end|>")],
+        effect: "breaking",
+        says: &[("turn.end", "breaking")],
+    },
+    Edit {
+        name: "the prompt opens the reasoning",
+        template: "qwen3",
+        edits: &[(
+            "{{- '<think>\\n\\n</think>\\n\\n' }}\n    {%- endif %}",
+            "{{- '<think>\\n\\n</think>\\n\\n' }}\n    {%- else %}\n        {{- '<think>\\n' }}\n    {%- endif %}",
+        )],
+        effect: "breaking",
+        says: &[("generation_prompt[thinking=unset].starts_in", "breaking")],
+    },
+    Edit {
+        name: "another sentence in the system prompt",
+        template: "qwen3",
+        edits: &[("These functions are at your disposal", "You may use these functions")],
+        effect: "informational",
+        says: &[("template.sha256", "informational")],
+    },
+    Edit {
+        name: "one call a turn",
+        template: "qwen3",
+        edits: &[("for call in message.tool_calls or []", "for call in (message.tool_calls or [])[:1]")],
+        effect: "compatible",
+        says: &[("capabilities.parallel_tool_calls", "compatible")],
+    },
+    Edit {
+        name: "arguments in tags instead of JSON",
+        template: "xml_parameters",
+        edits: &[(
+            "{{- '<parameter=' ~ name ~ '>\\n' ~ value_of(value) ~ '\\n</parameter>\\n' }}",
+            "{{- '<arg_key>' ~ name ~ '</arg_key>\\n<arg_value>' ~ value_of(value) ~ '</arg_value>\\n' }}",
+        )],
+        effect: "breaking",
+        says: &[("tools.arguments.name_prefix", "breaking"), ("tools.arguments.value_suffix", "breaking")],
+    },
+    Edit {
+        name: "another variable switches thinking",
+        template: "qwen3",
+        edits: &[("enable_thinking", "thinking")],
+        effect: "informational",
+        says: &[("reasoning.switch", "informational")],
+    },
+    Edit {
+        name: "Python's literals instead of JSON",
+        template: "hermes",
+        edits: &[("f.arguments | tojson", "f.arguments | string")],
+        effect: "breaking",
+        says: &[("tools.uses_python_dicts", "breaking")],
+    },
+];
+
 #[test]
-fn a_renamed_marker_breaks_and_is_mended() -> Result<(), Failure> {
-    let place = Place::new("renamed")?;
-    place.edit("tool_call>", "function_call>")?;
-    let output = place.check(&[])?;
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stdout);
-    let (_, change) = said.split_once("breaking: tools.per_call_start\n").ok_or("the marker is not named")?;
-    let mut sides = change.lines().map(str::trim_start);
-    assert!(sides.next().is_some_and(|old| old.starts_with("- ") && old.contains("<tool_call>")), "{said}");
-    assert!(sides.next().is_some_and(|new| new.starts_with("+ ") && new.contains("<function_call>")), "{said}");
-    assert!(text(&output.stderr).contains("--write"), "the command that mends is not printed");
-    assert_eq!(place.check(&["--write"])?.status.code(), Some(0));
-    assert_eq!(place.check(&[])?.status.code(), Some(0));
+fn an_edit_is_told_and_judged() -> Result<(), Failure> {
+    let mut wrong = Vec::new();
+    for edit in EDITS {
+        let committed = Committed::new(&edit.name.replace([' ', '\''], "_"), edit.template)?;
+        let spec = format!("specs/{}.toml", edit.template);
+        let old = FormatSpec::from_toml(&committed.place.read(&spec)?, &spec)?;
+        for (from, to) in edit.edits {
+            committed.edit(from, to)?;
+        }
+        let said = committed.check("--format json")?;
+        assert_eq!(said.code, 1, "{}: {}{}", edit.name, said.stdout, said.stderr);
+        let report: Value = serde_json::from_str(&said.stdout)?;
+        let row = &report["specs"][0];
+        if row["effect"] != edit.effect {
+            wrong.push(format!("{}: judged {}, is {}: {row:#}", edit.name, row["effect"], edit.effect));
+        }
+        for (key, effect) in edit.says {
+            let changes = row["changes"].as_array().ok_or("no changes")?;
+            if !changes.iter().any(|change| change["key"] == *key && change["effect"] == *effect) {
+                wrong.push(format!("{}: `{key}` is not called {effect}: {row:#}", edit.name));
+            }
+        }
+        // What it says is right: the old parser reads what the new template writes, or it does not.
+        let template = Template::parse(&committed.template, &committed.place.read(&committed.template)?)?;
+        let (read, all) = read_by(&old, &template)?;
+        assert!(all >= 50, "{}: {all} turns", edit.name);
+        if (read < all) != (edit.effect == "breaking") {
+            wrong.push(format!("{}: {read} of {all} turns read by the old parser", edit.name));
+        }
+        // And the command that it prints mends.
+        let command = report["mend"].as_str().ok_or("no command mends")?;
+        assert_eq!(committed.place.run(command, b"")?.code, 0);
+        assert_eq!(committed.check("")?.code, 0, "{}", edit.name);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
+/// How many turns that a template writes, behind each of its generation prompts, the parser of another spec reads as the
+/// parser of its own does; and how many there are.
+fn read_by(old: &FormatSpec, template: &Template) -> Result<(u32, u32), Failure> {
+    let new = unjinja_build::analyze_text(template.source(), &Naming::of_file("edited.jinja"))?;
+    let (before, after) = (Lowered::new(old)?, Lowered::new(&new)?);
+    let (mut read, mut all) = (0, 0);
+    for turn in verify(template, &new, 100, 1).turns {
+        for prompt in &new.generation_prompt {
+            let written = prompt.text.strip_prefix(new.turn.assistant_start.as_str()).unwrap_or_default();
+            let Some(output) = turn.body.strip_prefix(written) else { continue };
+            let mut options = Options::new().tools(&turn.tools);
+            if let Some(on) = prompt.thinking {
+                options = options.thinking(on);
+            }
+            all += 1;
+            let expected = parse(after.interpreter(&new), output, &options);
+            read += u32::from(same(&parse(before.interpreter(old), output, &options), &expected));
+        }
+    }
+    Ok((read, all))
+}
+
+fn same(a: &Message, b: &Message) -> bool {
+    let call = |call: &ToolCall| (call.name.clone(), call.arguments_value().ok(), call.id.clone());
+    let calls = |message: &Message| message.tool_calls.iter().map(call).collect::<Vec<_>>();
+    a.content.trim() == b.content.trim()
+        && a.reasoning_content.trim() == b.reasoning_content.trim()
+        && calls(a) == calls(b)
+}
+
 #[test]
-fn json_names_what_came_and_went() -> Result<(), Failure> {
-    let place = Place::new("json")?;
-    fs::rename(place.templates.join("hermes.jinja"), place.templates.join("other.jinja"))?;
-    let output = place.check(&["--format", "json"])?;
-    assert_eq!(output.status.code(), Some(1));
-    let rows: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+fn what_came_and_went_is_told_and_mended() -> Result<(), Failure> {
+    let committed = Committed::new("moved", "hermes")?;
+    committed.place.write("templates/other.jinja", committed.place.read(&committed.template)?.as_bytes())?;
+    let old = root().join(env!("CARGO_TARGET_TMPDIR")).join("check/moved").join(&committed.template);
+    fs::remove_file(old)?;
+    let said = committed.check("--format json")?;
+    assert_eq!(said.code, 1);
+    let report: Value = serde_json::from_str(&said.stdout)?;
     let outcome = |name: &str| {
-        let row = rows.as_array()?.iter().find(|row| row["name"] == name)?;
+        let row = report["specs"].as_array()?.iter().find(|row| row["name"] == name)?;
         row["outcome"].as_str().map(str::to_owned)
     };
     assert_eq!(outcome("other").as_deref(), Some("new"));
     assert_eq!(outcome("hermes").as_deref(), Some("gone"));
+    // Where files are named, nothing is said of others.
+    let one = committed.place.run("unjinja check templates/other.jinja --specs specs --format json", b"")?;
+    assert!(!one.stdout.contains("gone"), "{}", one.stdout);
+    assert_eq!(committed.check("--write")?.code, 0);
+    assert!(committed.place.read("specs/hermes.toml").is_err());
+    assert_eq!(committed.check("")?.code, 0);
+    Ok(())
+}
+
+#[test]
+fn a_template_that_breaks_leaves_its_spec_alone() -> Result<(), Failure> {
+    let committed = Committed::new("broken", "hermes")?;
+    let spec = committed.place.read("specs/hermes.toml")?;
+    committed.edit("{%- if add_generation_prompt %}", "{%- if add_generation_prompt")?;
+    for more in ["", "--write", "--format github", "--format markdown"] {
+        let said = committed.check(more)?;
+        assert_eq!(said.code, 1, "{more}");
+        assert!(said.stdout.contains("template syntax"), "{more}: {}", said.stdout);
+        assert!(!said.stdout.contains("gone"), "{more}: {}", said.stdout);
+    }
+    assert_eq!(committed.place.read("specs/hermes.toml")?, spec);
+    Ok(())
+}
+
+#[test]
+fn a_spec_that_is_none_is_told_and_mended() -> Result<(), Failure> {
+    let committed = Committed::new("no_spec", "hermes")?;
+    let good = committed.place.read("specs/hermes.toml")?;
+    for text in ["spec_version = ", "\u{0}", "[template]\nname = 3\n"] {
+        committed.place.write("specs/hermes.toml", text.as_bytes())?;
+        let said = committed.check("")?;
+        assert_eq!(said.code, 1);
+        assert!(said.stdout.contains("the committed spec cannot be read"), "{}", said.stdout);
+        assert_eq!(committed.check("--write")?.code, 0);
+        assert_eq!(committed.place.read("specs/hermes.toml")?, good);
+    }
     Ok(())
 }
 
 #[test]
 fn an_overlay_that_changes_nothing_is_an_error() -> Result<(), Failure> {
-    let place = Place::new("idle")?;
-    let overlay = place.specs.join("hermes.overlay.toml");
-    fs::write(&overlay, "[tools]\n# The analysis says so too.\nname_field = \"name\"\n")?;
-    let output = place.check(&[])?;
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stdout).contains("line 3: `tools.name_field` changes nothing"), "{}", text(&output.stdout));
-    fs::write(&overlay, "[tools]\n# The model was trained on another key.\nname_field = \"function\"\n")?;
-    assert_eq!(place.check(&[])?.status.code(), Some(0));
+    let committed = Committed::new("idle", "hermes")?;
+    let overlay = "specs/hermes.overlay.toml";
+    committed.place.write(overlay, b"[tools]\n# The analysis says so too.\nname_field = \"name\"\n")?;
+    let said = committed.check("")?;
+    assert_eq!(said.code, 1);
+    assert!(said.stdout.contains("line 3: `tools.name_field` changes nothing"), "{}", said.stdout);
+    // Nobody but the one who wrote it may take it away.
+    assert_eq!(committed.check("--write")?.code, 1);
+    let annotated = committed.check("--format github")?.stdout;
+    assert!(annotated.starts_with("::error file=specs/hermes.overlay.toml,line=3,"), "{annotated}");
+    committed.place.write(overlay, b"[tools]\n# The model was trained on another key.\nname_field = \"function\"\n")?;
+    assert_eq!(committed.check("")?.code, 0);
     Ok(())
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_wrong_usage() -> Result<(), Failure> {
-    let place = Place::new("missing")?;
-    fs::remove_dir_all(&place.specs)?;
-    let output = place.check(&[])?;
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("there is no such folder of specs"));
+fn two_templates_of_one_name_are_told() -> Result<(), Failure> {
+    let committed = Committed::new("one_name", "hermes")?;
+    committed.place.write("more/hermes.jinja", &fs::read(root().join("templates/qwen3.jinja"))?)?;
+    let said = committed.place.run("unjinja check templates more --specs specs", b"")?;
+    assert_eq!(said.code, 1);
+    assert!(said.stdout.contains("its spec would be called `hermes`, as that of hermes.jinja"), "{}", said.stdout);
     Ok(())
 }

@@ -108,25 +108,31 @@ fn a_terminal_gets_no_control_character_of_others() -> Result<(), Failure> {
         for color in ["always", "never"] {
             let output = unjinja(&[&["-v", "explain", "--color", color], arguments].concat())?;
             let (said, logged) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
-            // Our own colours: a number or several, and an `m`.
-            let mut pieces = said.split('\u{1b}');
-            let mut plain = pieces.next().unwrap_or_default().to_owned();
-            for piece in pieces {
-                assert_eq!(color, "always", "{arguments:?}: an escape where colour is off");
-                let (codes, rest) = piece.split_once('m').ok_or("an escape that is no colour")?;
-                let numbers = codes.strip_prefix('[').unwrap_or("x");
-                assert!(numbers.chars().all(|c| c.is_ascii_digit() || c == ';'), "{arguments:?}: {codes:?}");
-                plain.push_str(rest);
-            }
+            assert!(said.contains('\u{1b}') == (color == "always"), "{arguments:?}");
+            let (plain, logged) = (without_colours(&said)?, without_colours(&logged)?);
             let hidden = |c: char| {
                 (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
             };
             assert!(!plain.contains(hidden), "{arguments:?}: a hidden character");
             assert!(!logged.contains(hidden), "{arguments:?}: a hidden character in the log");
-            assert!(said.contains('\u{1b}') == (color == "always"), "{arguments:?}");
         }
     }
     Ok(())
+}
+
+/// A text without our own colours: a number or several, and an `m`. Any other escape is an error.
+fn without_colours(text: &str) -> Result<String, Failure> {
+    let mut pieces = text.split('\u{1b}');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (codes, rest) = piece.split_once('m').ok_or("an escape that is no colour")?;
+        let numbers = codes.strip_prefix('[').unwrap_or("x");
+        if !numbers.chars().all(|c| c.is_ascii_digit() || c == ';') {
+            return Err(format!("an escape that is no colour: {codes:?}").into());
+        }
+        plain.push_str(rest);
+    }
+    Ok(plain)
 }
 
 #[test]
@@ -170,7 +176,8 @@ fn a_page_holds_nothing_but_text() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether every element that a page opens is closed where it must be, and only the elements that we write stand there.
+/// Whether every element that a page opens is closed where it must be, only the elements that we write stand there, and
+/// no attribute of theirs runs anything or leads elsewhere.
 fn balanced(page: &str) -> Result<(), Failure> {
     const VOID: [&str; 8] = ["meta", "br", "path", "rect", "circle", "line", "!doctype", "hr"];
     const OURS: &str = " html head title style body header p h1 span b div nav ol li a main section h2 h3 h4 ul pre dl dt \
@@ -194,8 +201,20 @@ fn balanced(page: &str) -> Result<(), Failure> {
             }
             open.push(name);
         }
+        for attribute in inside.split([' ', '\n']).skip(1) {
+            let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+            let is_link = matches!(key, "href" | "src" | "action" | "style" | "xlink:href");
+            let stays = value.starts_with("\"#") || (key == "style" && !value.contains("url"));
+            if key.starts_with("on") || (is_link && !stays) {
+                return Err(format!("an attribute in <{inside}>").into());
+            }
+        }
         if name == "style" && !inside.starts_with('/') {
-            rest = &rest[rest.find("</style>").ok_or("a style without an end")?..];
+            let style = &rest[..rest.find("</style>").ok_or("a style without an end")?];
+            if style.contains("url(") || style.contains("@import") {
+                return Err("a style that reaches out".into());
+            }
+            rest = &rest[style.len()..];
         }
     }
     if open.is_empty() { Ok(()) } else { Err(format!("left open: {open:?}").into()) }

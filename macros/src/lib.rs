@@ -13,13 +13,17 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Ident, LitStr, Token};
-use unjinja_build::{Build, Input};
+use unjinja_build::{Build, Input, split_variant};
+
+/// Files larger than this are not handed to the compiler, which would read them whole.
+const LARGEST_WATCHED: u64 = 16 << 20;
 
 /// Analyses a chat template and expands to its parser: `Parser`, `parse`, `stream`, `FACTS`, and what a sampler needs:
 /// `grammar`, `GRAMMAR`, `TRIGGERS` and more.
 ///
-/// The path is relative to the crate's root, then to its `templates/` folder; the crate is rebuilt when the file
-/// changes. Options follow the path:
+/// The file is a `.jinja`, a `tokenizer_config.json`, a `chat_template.json` or a GGUF; `"FILE#NAME"` is one of several
+/// named templates in it. The path is relative to the crate's root, then to its `templates/` folder; the crate is rebuilt
+/// when the file changes, unless it is larger than 16 MiB, as models are. Options follow the path:
 ///
 /// - `overlay = "x.overlay.toml"`: a file of corrections to what the analysis finds.
 /// - `spec = "x.toml"`: the committed spec of this template. It is used as it stands; that it still describes the
@@ -146,7 +150,9 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
         at(to_blame.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
     })?;
     // So that cargo builds this again when a file changes.
-    let watched = read.iter().map(|(path, _)| path.display().to_string());
+    let watched = read.iter().map(|(path, _)| split_variant(path).0);
+    let watched = watched.filter(|path| path.metadata().is_ok_and(|file| file.len() <= LARGEST_WATCHED));
+    let watched = watched.map(|path| path.display().to_string());
     Ok(quote! {
         #tokens
         #(const _: &[u8] = include_bytes!(#watched);)*
@@ -158,7 +164,7 @@ fn find(literal: &LitStr) -> syn::Result<PathBuf> {
     let given = literal.value();
     let root = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let candidates = [root.join(&given), root.join("templates").join(&given)];
-    if let Some(path) = candidates.iter().find(|path| path.is_file()) {
+    if let Some(path) = candidates.iter().find(|path| split_variant(path).0.is_file()) {
         return Ok(path.clone());
     }
     let tried: Vec<String> = candidates.iter().map(|path| format!("  {}", path.display())).collect();

@@ -6,8 +6,10 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::blank::{self, Shape};
+use crate::error::Source;
 use crate::model::FormatSpec;
 use crate::rules;
+use crate::text;
 use crate::tree::{Node, Value};
 use crate::write;
 
@@ -95,6 +97,28 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
         })
     });
     changes.collect()
+}
+
+/// The line of a spec's file, from 1, on which a key of a [`Change`] stands; where the file has no such key, that of the
+/// first key of its table, else 1. Also 1 where the file is no TOML.
+///
+/// ```
+/// let text = "spec_version = 1\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
+/// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_start"), 5);
+/// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_end"), 4);
+/// assert_eq!(unjinja_spec::line_of(text, "reasoning.mode"), 1);
+/// ```
+#[must_use]
+pub fn line_of(text: &str, key: &str) -> usize {
+    let source = Source { file: String::new(), text: text.to_owned() };
+    let Ok(root) = Node::parse(&source) else { return 1 };
+    let mut keys = Vec::new();
+    enter(&root, "", &mut keys);
+    let table = key.rfind('.').map(|end| &key[..=end]);
+    let exact = keys.iter().find(|(name, _)| name == key);
+    let near = || table.and_then(|table| keys.iter().find(|(name, _)| name.starts_with(table)));
+    let span = exact.or_else(near).and_then(|(_, node)| node.key_span.clone().or(node.span.clone()));
+    span.map_or(1, |span| text::line_and_column(&source.text, span.start).0)
 }
 
 /// The gravest effect of some changes; `None` if nothing changed.

@@ -52,7 +52,8 @@ mod text;
 mod tree;
 mod write;
 
-pub use diff::{Change, Effect, diff, worst};
+pub use diff::{Change, Effect, diff, line_of, worst};
 pub use error::{Problem, SpecError};
 pub use model::*;
 pub use overlay::{Overlay, OverlayKey};
+pub use text::{is_hidden, nearest};

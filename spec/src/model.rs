@@ -65,7 +65,7 @@ pub struct FormatSpec {
     /// templates do.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub alternatives: BTreeMap<String, Vec<String>>,
-    /// Markers that a detokenizer must keep.
+    /// The tokens that matter to whoever runs the model.
     #[serde(default)]
     pub tokens: Tokens,
     /// What the analysis rests on.
@@ -82,7 +82,7 @@ pub struct TemplateInfo {
     /// Where the template comes from, for people: a model id, a URL.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// File name of the template, without folders.
+    /// File name of the template, without folders; of a file with several templates, with `#` and the template's name.
     pub file: String,
     /// SHA-256 of the template text, 64 lower-case hexadecimal digits.
     pub sha256: String,
@@ -406,12 +406,18 @@ pub enum CallIdPosition {
     InName,
 }
 
-/// Markers that a detokenizer must keep.
+/// The tokens that matter to whoever runs the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tokens {
-    /// The markers, sorted.
+    /// Markers that a detokenizer must keep, sorted.
     pub preserved: Vec<String>,
+    /// What `bos_token` was in the renders; absent where the template's file does not say it, and then it was empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bos: Option<String>,
+    /// What `eos_token` was in the renders; absent where the template's file does not say it, and then it was empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eos: Option<String>,
 }
 
 /// What the analysis rests on.

@@ -54,6 +54,10 @@ fn by_key(case: &Case<'_>) -> Verdict {
         ("content", _) => content(case, name),
         ("tools" | "tools.function" | "tools.arguments" | "tools.call_id", _) => tools(case, name),
         ("tokens", "preserved") => preserved(case),
+        ("tokens", "bos" | "eos") => verdict(
+            Informational,
+            "what the tokenizer's token is called: where the format holds it, a change of the markers says so",
+        ),
         ("evidence" | "evidence.round_trips", _) => evidence(case, name),
         _ if table.starts_with("generation_prompt[") => generation_prompt(case, table, name),
         _ if case.key.starts_with("alternatives") => alternatives(case),

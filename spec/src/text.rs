@@ -1,8 +1,15 @@
 //! Text as people see it: which characters are written as escapes, quoted strings, keys, places in a
 //! file, the nearest known name. What is printed here never carries a control or invisible character.
 
-/// Whether `c` is written as an escape, because a reader could not see it or would see something else.
-pub(crate) fn is_hidden(c: char) -> bool {
+/// Whether `c` is better written as an escape, because a reader could not see it or would see something else: control
+/// characters, white space other than the space, direction marks, characters without width.
+///
+/// ```
+/// assert!("\u{1B}\n\u{202E}\u{200B}".chars().all(unjinja_spec::is_hidden));
+/// assert!(!"é｜ 😀".chars().any(unjinja_spec::is_hidden));
+/// ```
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')
         || matches!(c,
@@ -98,8 +105,15 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, column + 1)
 }
 
-/// The name of `known` that someone may have meant by `name`.
-pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+/// The name of `known` that someone may have meant by `name`: the one that the fewest edits lead to, of those that
+/// up to a third of the name's characters lead to.
+///
+/// ```
+/// assert_eq!(unjinja_spec::nearest("seperator", ["separator", "start"]), Some("separator"));
+/// assert_eq!(unjinja_spec::nearest("colour", ["separator", "start"]), None);
+/// ```
+#[must_use]
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let allowed = (name.chars().count().min(64) / 3).max(1);
     known
         .into_iter()

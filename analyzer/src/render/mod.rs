@@ -66,6 +66,23 @@ pub struct Template {
     body: Arc<ast::Body>,
     limits: Limits,
     clock: Clock,
+    tokens: SpecialTokens,
+}
+
+/// The texts of a model's special tokens, as its tokenizer's configuration says them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SpecialTokens {
+    /// `bos_token`, which begins a text.
+    pub bos: Option<String>,
+    /// `eos_token`, which ends one.
+    pub eos: Option<String>,
+}
+
+impl SpecialTokens {
+    /// The template variables that hold them, with the texts that are known.
+    fn variables(&self) -> [(&'static str, Option<&str>); 2] {
+        [("bos_token", self.bos.as_deref()), ("eos_token", self.eos.as_deref())]
+    }
 }
 
 /// Parsing and rendering recurse; this much stack holds what [`Limits::depth`] and the parser's limits
@@ -120,6 +137,7 @@ impl Template {
                 body: Arc::new(body),
                 limits,
                 clock: Clock::default(),
+                tokens: SpecialTokens::default(),
             }),
             Err((line, message)) => Err(fault(&text, line.max(1), message)),
         }
@@ -135,6 +153,28 @@ impl Template {
     pub fn with_clock(mut self, clock: Clock) -> Template {
         self.clock = clock;
         self
+    }
+
+    /// The same template with a tokenizer's special tokens: `bos_token` and `eos_token` have these texts wherever the
+    /// context does not say otherwise.
+    ///
+    /// ```
+    /// use unjinja_analyzer::render::{SpecialTokens, Template};
+    ///
+    /// let tokens = SpecialTokens { eos: Some("</s>".to_owned()), ..SpecialTokens::default() };
+    /// let template = Template::parse("turn.jinja", "{{ text + eos_token }}")?.with_tokens(tokens);
+    /// assert_eq!(template.render(&serde_json::json!({ "text": "hi" }))?, "hi</s>");
+    /// assert_eq!(template.render(&serde_json::json!({ "text": "hi", "eos_token": "." }))?, "hi.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_tokens(mut self, tokens: SpecialTokens) -> Template {
+        self.tokens = tokens;
+        self
+    }
+
+    /// The special tokens that [`with_tokens`](Template::with_tokens) gave.
+    pub fn tokens(&self) -> &SpecialTokens {
+        &self.tokens
     }
 
     /// The name given to [`parse`](Template::parse).
@@ -164,7 +204,8 @@ impl Template {
     fn run(&self, context: &serde_json::Value, watch: bool) -> (Result<String, RenderError>, Reads) {
         let rendered = on_stack(|| {
             let run = Run::new(self.limits.clone(), self.clock, watch);
-            let result = variables(&run, context).and_then(|map| Interpreter::new(&run, map).template(&self.body));
+            let result =
+                variables(&run, context, &self.tokens).and_then(|map| Interpreter::new(&run, map).template(&self.body));
             (result, run.finish())
         });
         let (result, reads) = rendered.unwrap_or_else(|message| (Err(Fault::new(message)), Reads::default()));
@@ -196,18 +237,23 @@ fn parse_body(name: &str, source: &str) -> Result<ast::Body, scan::Problem> {
 }
 
 /// The context's variables.
-fn variables(run: &Run, context: &serde_json::Value) -> Outcome<Map> {
+fn variables(run: &Run, context: &serde_json::Value, tokens: &SpecialTokens) -> Outcome<Map> {
     let mut map = Map::default();
-    match context {
-        serde_json::Value::Object(object) => {
-            for (name, value) in object {
-                let value = Value::from_json(run, value, run.watches().then_some(name.as_str()))?;
-                let text = Text::plain(name.as_str());
-                map.insert(Key::Str(text.s.clone()), Value::Str(text), value);
-            }
-            Ok(map)
+    let mut insert = |name: &str, value: &serde_json::Value| -> Outcome<()> {
+        let value = Value::from_json(run, value, run.watches().then_some(name))?;
+        let text = Text::plain(name);
+        map.insert(Key::Str(text.s.clone()), Value::Str(text), value);
+        Ok(())
+    };
+    for (name, token) in tokens.variables() {
+        if let (Some(token), None) = (token, context.get(name)) {
+            insert(name, &token.into())?;
         }
-        serde_json::Value::Null => Ok(map),
-        _ => Err(Fault::new("the context must be a JSON object of variables")),
     }
+    match context {
+        serde_json::Value::Object(object) => object.iter().try_for_each(|(name, value)| insert(name, value))?,
+        serde_json::Value::Null => {}
+        _ => return Err(Fault::new("the context must be a JSON object of variables")),
+    }
+    Ok(map)
 }

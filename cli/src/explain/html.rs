@@ -9,8 +9,8 @@ use unjinja_analyzer::trace::{Comparison, Field, Rendering};
 use unjinja_codegen::trace::StateView;
 
 use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
-use super::visible::{self, Shown};
 use crate::diagram;
+use crate::visible::{self, Shown};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -236,6 +236,7 @@ fn middle_cut(text: &str) -> String {
 fn comparisons(explanation: &Explanation) -> String {
     let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
     let verdict = match wrong {
+        _ if !explanation.made_twice() => "The analysis ended before the second set.".to_owned(),
         0 => "Both sets of sentinels gave the same answers.".to_owned(),
         1 => "In one of them the two sets of sentinels gave different answers.".to_owned(),
         count => format!("In {count} of them the two sets of sentinels gave different answers."),

@@ -4,19 +4,17 @@
 mod html;
 mod model;
 mod text;
-pub(crate) mod visible;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use unjinja_analyzer::Naming;
 use unjinja_analyzer::trace::Comparison;
-use unjinja_runtime::Tools;
-use unjinja_spec::{FormatSpec, Overlay};
+use unjinja_build::Source;
+use unjinja_spec::FormatSpec;
 
 use crate::failure::{Done, Failure};
-use crate::{Format, input, log};
+use crate::{Format, input, log, output, whose};
 use model::{Explanation, Kind, Outcome, Sources};
 
 /// The arguments of `explain`.
@@ -45,47 +43,25 @@ pub(crate) struct Arguments {
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-    /// Whether to colour.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    color: Color,
-}
-
-/// Whether to colour.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Color {
-    /// Where a terminal reads it and `NO_COLOR` is not set.
-    Auto,
-    Always,
-    Never,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
-    let path = &arguments.path;
-    let text = input::text(path)?;
-    let tools = match &arguments.tools {
-        Some(path) => Some(Tools::from_json(&input::text(path)?).map_err(|e| Failure::file(path, e))?),
-        None => None,
-    };
-    let output = match &arguments.output {
-        Some(path) => Some(read_output(path)?),
-        None => None,
-    };
-    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let kind = if path.extension().is_some_and(|e| e == "toml") { Kind::Spec } else { Kind::Template };
+    let (path, overlay) = (&arguments.path, arguments.overlay.as_deref());
+    let tools = arguments.tools.as_deref().map(input::tools).transpose()?;
+    let output = arguments.output.as_deref().map(read_output).transpose()?;
     let mut comparisons = Vec::new();
-    let found = match kind {
-        Kind::Spec => {
-            Ok(FormatSpec::from_toml(&text, &path.display().to_string()).map_err(|e| Failure::Input(e.to_string()))?)
-        }
-        Kind::Template => analysed(&text, &file, &mut comparisons),
-    };
-    let spec = match found {
-        Ok(found) => {
-            let spec = overlaid(&found, kind, arguments.overlay.as_deref())?;
-            Ok((found, spec))
-        }
-        Err(reason) => Err(reason),
+    let (file, kind, spec) = if path.extension().is_some_and(|e| e == "toml") {
+        let found = whose::read_bare(path)?;
+        let spec = whose::with_overlay(found.clone(), overlay, &path.with_extension("overlay.toml"))?;
+        (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), Kind::Spec, Ok((found, spec)))
+    } else {
+        let source = input::template(path)?;
+        let spec = match analysed(&source, &mut comparisons) {
+            Ok(found) => Ok((found.clone(), whose::corrected(found, overlay, &source)?)),
+            Err(reason) => Err(reason),
+        };
+        (source.file(), Kind::Template, spec)
     };
     let explanation = Explanation::new(&Sources {
         file,
@@ -118,40 +94,20 @@ fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// The spec of a template; or why there is none.
-fn analysed(text: &str, file: &str, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
+fn analysed(source: &Source, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
+    let naming = source.naming("");
     let observe = &mut |comparison: &Comparison| {
-        log::comparison(file, comparison);
+        log::comparison(&naming.file, comparison);
         comparisons.push(comparison.clone());
     };
-    unjinja_build::analyze_text_traced(text, &Naming::of_file(file), observe).map_err(|e| e.to_string())
-}
-
-/// The spec with the overlay over it that is given, or with ours.
-fn overlaid(spec: &FormatSpec, kind: Kind, given: Option<&Path>) -> Result<FormatSpec, Failure> {
-    let overlay = match (given, kind) {
-        (Some(path), _) => Overlay::from_toml(&input::text(path)?, &path.display().to_string()),
-        (None, Kind::Spec) => return Ok(spec.clone()),
-        (None, Kind::Template) => match crate::models::overlay(&spec.template.sha256) {
-            Some(text) => Overlay::from_toml(text, "the overlay of this template"),
-            None => return Ok(spec.clone()),
-        },
-    };
-    overlay.and_then(|overlay| overlay.apply(spec)).map_err(|e| Failure::Input(e.to_string()))
+    unjinja_build::analyze_source_traced(source, &naming, observe).map_err(|e| e.to_string())
 }
 
 fn print(explanation: &Explanation, arguments: &Arguments) -> Done {
     if arguments.format == Format::Json {
-        let mut out = std::io::stdout().lock();
-        serde_json::to_writer_pretty(&mut out, explanation).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-        return Ok(());
+        return output::json(explanation);
     }
-    let choice = match arguments.color {
-        Color::Auto => anstream::ColorChoice::Auto,
-        Color::Always => anstream::ColorChoice::Always,
-        Color::Never => anstream::ColorChoice::Never,
-    };
-    let mut out = anstream::AutoStream::new(std::io::stdout().lock(), choice);
+    let mut out = anstream::stdout().lock();
     if arguments.html.is_some() {
         return Ok(writeln!(out, "{}", text::summary(explanation))?);
     }

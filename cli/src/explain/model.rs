@@ -251,6 +251,11 @@ pub(crate) struct Group<'e> {
 }
 
 impl Explanation {
+    /// Whether the analysis got as far as the second set of sentinels.
+    pub(crate) fn made_twice(&self) -> bool {
+        self.comparisons.iter().any(|one| one.second.is_some())
+    }
+
     /// The comparisons by what they are about.
     pub(crate) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         GROUPS.into_iter().map(|(title, names)| {

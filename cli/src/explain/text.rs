@@ -10,7 +10,7 @@ use unjinja_analyzer::trace::{Comparison, Field, Rendering};
 use unjinja_codegen::trace::{MarkerView, StateView};
 
 use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
-use super::visible;
+use crate::visible;
 
 const TITLE: Style = Style::new().bold();
 const SECTION: Style = AnsiColor::Cyan.on_default().bold();
@@ -84,6 +84,7 @@ fn section(out: &mut impl Write, title: &str, more: &str) -> io::Result<()> {
 fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
     let more = match wrong {
+        _ if !explanation.made_twice() => "  with one set of sentinels only".to_owned(),
         0 => "  the same with both sets of sentinels".to_owned(),
         count => format!("  {count} not the same with both sets of sentinels"),
     };

@@ -1,0 +1,302 @@
+//! The primitives of GGUF: numbers, strings, arrays, and how to get past them. Every step is checked against the end of
+//! the file before it is taken.
+
+use std::fmt;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+/// Arrays in arrays.
+const DEEPEST: u32 = 4;
+
+/// Texts and arrays in arrays, all together: vocabularies have some hundred thousand.
+const MOST_ITEMS: u64 = 1 << 24;
+
+/// What is wrong with a file, and where.
+#[derive(Debug)]
+pub(super) struct Problem {
+    offset: u64,
+    key: Option<String>,
+    cause: String,
+}
+
+impl Problem {
+    /// The same in the value of a key.
+    pub(super) fn of(mut self, key: &str) -> Self {
+        const SHOWN: usize = 80;
+        let is_long = key.chars().nth(SHOWN).is_some();
+        let shown: String = key.chars().take(SHOWN).flat_map(char::escape_default).collect();
+        self.key = Some(if is_long { shown + "…" } else { shown });
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "offset {}", self.offset)?;
+        if let Some(key) = &self.key {
+            write!(f, ", key `{key}`")?;
+        }
+        write!(f, ": {}; the GGUF is damaged or cut short: get it anew", self.cause)
+    }
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    F32,
+    Bool,
+    String,
+    Array,
+    U64,
+    I64,
+    F64,
+}
+
+impl Kind {
+    /// By their numbers in the file.
+    const ALL: [Kind; 13] = [
+        Kind::U8,
+        Kind::I8,
+        Kind::U16,
+        Kind::I16,
+        Kind::U32,
+        Kind::I32,
+        Kind::F32,
+        Kind::Bool,
+        Kind::String,
+        Kind::Array,
+        Kind::U64,
+        Kind::I64,
+        Kind::F64,
+    ];
+
+    /// How many bytes a value has, where all have the same.
+    fn size(self) -> Option<u64> {
+        match self {
+            Kind::U8 | Kind::I8 | Kind::Bool => Some(1),
+            Kind::U16 | Kind::I16 => Some(2),
+            Kind::U32 | Kind::I32 | Kind::F32 => Some(4),
+            Kind::U64 | Kind::I64 | Kind::F64 => Some(8),
+            Kind::String | Kind::Array => None,
+        }
+    }
+
+    /// For people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::String => "a text",
+            Kind::Array => "an array",
+            Kind::Bool => "true or false",
+            _ => "a number",
+        }
+    }
+}
+
+/// Reads on through a file.
+pub(super) struct Cursor<R> {
+    input: BufReader<R>,
+    offset: u64,
+    end: u64,
+    is_big_endian: bool,
+    /// The version 1 of the format had lengths of four bytes.
+    has_short_lengths: bool,
+    items_left: u64,
+}
+
+impl<R: Read + Seek> Cursor<R> {
+    pub(super) fn new(mut input: R) -> Result<Self, Problem> {
+        let fail = |error: std::io::Error| Problem { offset: 0, key: None, cause: error.to_string() };
+        let end = input.seek(SeekFrom::End(0)).map_err(fail)?;
+        input.rewind().map_err(fail)?;
+        Ok(Self {
+            input: BufReader::new(input),
+            offset: 0,
+            end,
+            is_big_endian: false,
+            has_short_lengths: false,
+            items_left: MOST_ITEMS,
+        })
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn problem(&self, cause: impl fmt::Display) -> Problem {
+        Problem { offset: self.offset, key: None, cause: cause.to_string() }
+    }
+
+    /// Reads what stands before the keys, and gives their number.
+    pub(super) fn header(&mut self, magic: [u8; 4], most_keys: u64) -> Result<u64, Problem> {
+        if self.bytes::<4>()? != magic {
+            self.offset = 0;
+            return Err(self.problem("it does not begin with `GGUF`"));
+        }
+        let raw = self.bytes::<4>()?;
+        // Whichever byte order makes a small number of it is the file's.
+        let (little, big) = (u32::from_le_bytes(raw), u32::from_be_bytes(raw));
+        self.is_big_endian = big < little;
+        let version = little.min(big);
+        if !(1..=3).contains(&version) {
+            self.offset = 4;
+            return Err(self.problem(format!("version {version} of the format is not known, 1 to 3 are")));
+        }
+        self.has_short_lengths = version == 1;
+        let _tensors = self.length()?;
+        let keys = self.length()?;
+        if keys > most_keys {
+            return Err(self.problem(format!("{keys} keys are more than {most_keys}")));
+        }
+        Ok(keys)
+    }
+
+    /// That so many bytes are left.
+    fn ensure(&self, count: u64, what: &str) -> Result<(), Problem> {
+        let left = self.end.saturating_sub(self.offset);
+        if count <= left {
+            return Ok(());
+        }
+        Err(self.problem(format!("{what} of {count} bytes goes past the end of the file, which has {left} more")))
+    }
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
+        self.ensure(N as u64, "a number")?;
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes).map_err(|error| self.problem(error))?;
+        self.offset += N as u64;
+        Ok(bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, Problem> {
+        let bytes = self.bytes::<4>()?;
+        Ok(if self.is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+
+    fn u64(&mut self) -> Result<u64, Problem> {
+        let bytes = self.bytes::<8>()?;
+        Ok(if self.is_big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
+    }
+
+    /// A count, or the length of a text.
+    fn length(&mut self) -> Result<u64, Problem> {
+        if self.has_short_lengths { self.u32().map(u64::from) } else { self.u64() }
+    }
+
+    /// The type of the value that follows.
+    pub(super) fn kind(&mut self) -> Result<Kind, Problem> {
+        let number = self.u32()?;
+        let kind = usize::try_from(number).ok().and_then(|number| Kind::ALL.get(number));
+        kind.copied().ok_or_else(|| self.problem(format!("a value of type {number}, which there is not")))
+    }
+
+    /// A text of at most `most` bytes.
+    pub(super) fn string(&mut self, most: u64, what: &str) -> Result<String, Problem> {
+        let length = self.length()?;
+        self.ensure(length, what)?;
+        if length > most {
+            return Err(self.problem(format!("{what} of {length} bytes is longer than {most}")));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        let read = self.input.by_ref().take(length).read_to_end(&mut bytes).map_err(|error| self.problem(error))?;
+        if read as u64 != length {
+            return Err(self.problem(format!("{what} of {length} bytes ends after {read}")));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = self.offset + error.utf8_error().valid_up_to() as u64;
+            Problem { offset: at, key: None, cause: format!("{what} is not UTF-8") }
+        })?;
+        self.offset += length;
+        Ok(text)
+    }
+
+    /// A number that counts something; other numbers, and negative ones, are none.
+    pub(super) fn whole_number(&mut self, kind: Kind) -> Result<Option<u64>, Problem> {
+        Ok(match kind {
+            Kind::U8 => Some(self.bytes::<1>()?[0].into()),
+            Kind::U32 => Some(self.u32()?.into()),
+            Kind::U64 => Some(self.u64()?),
+            Kind::U16 => {
+                let bytes = self.bytes::<2>()?;
+                Some(if self.is_big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }.into())
+            }
+            Kind::I32 => u64::try_from(self.u32()?.cast_signed()).ok(),
+            Kind::I64 => u64::try_from(self.u64()?.cast_signed()).ok(),
+            _ => {
+                self.skip(kind)?;
+                None
+            }
+        })
+    }
+
+    /// The type and the number of an array's items, which follow.
+    pub(super) fn array(&mut self) -> Result<(Kind, u64), Problem> {
+        Ok((self.kind()?, self.length()?))
+    }
+
+    /// Goes past a value.
+    pub(super) fn skip(&mut self, kind: Kind) -> Result<(), Problem> {
+        self.skip_value(kind, 0)
+    }
+
+    fn skip_value(&mut self, kind: Kind, depth: u32) -> Result<(), Problem> {
+        match (kind, kind.size()) {
+            (_, Some(size)) => self.forward(size, "a value"),
+            (Kind::Array, None) => {
+                if depth == DEEPEST {
+                    return Err(self.problem(format!("arrays are nested deeper than {DEEPEST}")));
+                }
+                let (items, count) = self.array()?;
+                self.skip_items(items, count, depth + 1)
+            }
+            (_, None) => {
+                let length = self.length()?;
+                self.forward(length, "a text")
+            }
+        }
+    }
+
+    /// Goes past the items of an array.
+    pub(super) fn skip_items(&mut self, items: Kind, count: u64, depth: u32) -> Result<(), Problem> {
+        let too_many = || format!("an array of {count} items is longer than any file");
+        if let Some(size) = items.size() {
+            let length = count.checked_mul(size).ok_or_else(|| self.problem(too_many()))?;
+            return self.forward(length, "an array");
+        }
+        // Each has a length of its own at least.
+        let least = if self.has_short_lengths { 4 } else { 8 };
+        self.ensure(count.checked_mul(least).ok_or_else(|| self.problem(too_many()))?, "an array")?;
+        self.items_left = match self.items_left.checked_sub(count) {
+            Some(left) => left,
+            None => return Err(self.problem(format!("arrays of more than {MOST_ITEMS} texts"))),
+        };
+        for _ in 0..count {
+            self.skip_value(items, depth)?;
+        }
+        Ok(())
+    }
+
+    /// The text at an index of an array of texts whose items begin at an offset.
+    pub(super) fn item(&mut self, at: u64, index: u64, most: u64) -> Result<String, Problem> {
+        self.input.seek(SeekFrom::Start(at)).map_err(|error| self.problem(error))?;
+        self.offset = at;
+        for _ in 0..index {
+            self.skip(Kind::String)?;
+        }
+        self.string(most, "a token")
+    }
+
+    fn forward(&mut self, count: u64, what: &str) -> Result<(), Problem> {
+        self.ensure(count, what)?;
+        let fail = |error: std::io::Error| Problem { offset: self.offset, key: None, cause: error.to_string() };
+        // A short way is within the buffer.
+        let steps = i64::try_from(count).map_err(|_| self.problem("no file is that long"))?;
+        self.input.seek_relative(steps).map_err(fail)?;
+        self.offset += count;
+        Ok(())
+    }
+}

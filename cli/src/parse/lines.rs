@@ -1,0 +1,115 @@
+//! `unjinja parse --jsonl`: lines of cases in, lines of messages out.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use unjinja_codegen::Lowered;
+use unjinja_runtime::{ChatParser, Machine, Message, Options, Stream, Tools};
+use unjinja_spec::FormatSpec;
+
+use crate::failure::Done;
+use crate::{input, whose};
+
+/// Answers lines with the compiled parsers.
+pub(super) fn compiled() -> Done {
+    input::lines(|line| {
+        let parser = whose::of_file(input::string(line, "template")?)?;
+        Ok(Case::read(line)?.answer_dyn(parser))
+    })
+}
+
+/// Answers lines with what is made of the templates of a folder.
+pub(super) fn interpreted(folder: &Path) -> Done {
+    let mut known: HashMap<String, Result<(FormatSpec, Lowered), String>> = HashMap::new();
+    input::folder(folder)?;
+    input::lines(|line| {
+        let name = input::string(line, "template")?;
+        let path = input::in_folder(folder, name)?;
+        let made = known.entry(name.to_owned()).or_insert_with(|| whose::lowered(&path).map_err(|e| e.to_string()));
+        let (spec, lowered) = made.as_ref().map_err(Clone::clone)?;
+        Ok(Case::read(line)?.answer(lowered.interpreter(spec)))
+    })
+}
+
+/// One line of cases.
+struct Case {
+    output: String,
+    chunk: Option<usize>,
+    options: Options,
+}
+
+impl Case {
+    fn read(line: &Value) -> Result<Self, String> {
+        let flag = |key: &str, default: bool| match line.get(key) {
+            None | Some(Value::Null) => Ok(default),
+            Some(Value::Bool(on)) => Ok(*on),
+            Some(other) => Err(format!("`{key}` is to be true or false, but is {other}")),
+        };
+        let output = input::string(line, "output")?.to_owned();
+        let tools = line.get("tools").unwrap_or(&Value::Null);
+        let tools = Tools::from_openai(tools).map_err(|e| format!("`tools`: {e}"))?;
+        let mut options = Options::new()
+            .tools(&tools)
+            .parallel_tool_calls(flag("parallel_tool_calls", true)?)
+            .extract_reasoning(flag("extract_reasoning", true)?)
+            .json_response(line.get("json_schema").is_some_and(|schema| !schema.is_null()));
+        if let Some(Value::Bool(on)) = line.get("enable_thinking") {
+            options = options.thinking(*on);
+        }
+        match line.get("generation_prompt") {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) => options = options.generation_prompt(text),
+            Some(other) => return Err(format!("`generation_prompt` is to be a text, but is {other}")),
+        }
+        let chunk = match line.get("chunk") {
+            None | Some(Value::Null) => None,
+            Some(value) => match value.as_u64().and_then(|n| usize::try_from(n).ok()) {
+                Some(n) if n > 0 => Some(n),
+                _ => return Err(format!("`chunk` is to be a number of bytes of at least 1, but is {value}")),
+            },
+        };
+        Ok(Self { output, chunk, options })
+    }
+
+    fn answer(&self, machine: impl Machine) -> Map<String, Value> {
+        let mut message = Message::default();
+        match self.chunk {
+            None => message = unjinja_runtime::parse(machine, &self.output, &self.options),
+            Some(chunk) => {
+                let mut stream = Stream::new(machine, &self.options);
+                for piece in self.output.as_bytes().chunks(chunk) {
+                    stream.push(piece, |event| message.apply(&event));
+                }
+                stream.finish(|event| message.apply(&event));
+            }
+        }
+        row(&message)
+    }
+
+    fn answer_dyn(&self, parser: &dyn ChatParser) -> Map<String, Value> {
+        let Some(chunk) = self.chunk else { return row(&parser.parse(self.output.as_str().into(), &self.options)) };
+        let mut message = Message::default();
+        let mut stream = parser.stream(&self.options);
+        for piece in self.output.as_bytes().chunks(chunk) {
+            stream.push_bytes(piece, &mut |event| message.apply(&event));
+        }
+        stream.finish(&mut |event| message.apply(&event));
+        row(&message)
+    }
+}
+
+fn row(message: &Message) -> Map<String, Value> {
+    let calls: Vec<Value> = message
+        .tool_calls
+        .iter()
+        .map(|call| json!({"id": call.id.as_deref().unwrap_or(""), "name": call.name, "arguments": call.arguments}))
+        .collect();
+    let diagnostics: Vec<String> = message.diagnostics.iter().map(ToString::to_string).collect();
+    let message = json!({
+        "content": message.content,
+        "reasoning_content": message.reasoning_content,
+        "tool_calls": calls,
+    });
+    Map::from_iter([("message".to_owned(), message), ("diagnostics".to_owned(), json!(diagnostics))])
+}

@@ -1,0 +1,430 @@
+//! How a message is shown, whole or while it comes: for people, as JSON, or as an OpenAI-compatible server answers.
+
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+use unjinja_runtime::{DiagnosticKind, Event, Message};
+
+use crate::failure::Done;
+use crate::output;
+use crate::ui::{FAINT, HEADING, NAME, Ui, WARNING, paint};
+use crate::visible;
+
+/// Shows a message. What it gets are the events of a stream, or the message as a whole.
+pub(super) trait Show {
+    /// A piece of the message.
+    fn event(&mut self, event: &Event<'_>) -> Done;
+
+    /// The whole message, instead of its pieces.
+    fn message(&mut self, message: &Message) -> Done;
+
+    /// There is nothing more.
+    fn end(&mut self) -> Done;
+}
+
+/// Under which heading the last text stands.
+#[derive(Clone, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    Reasoning,
+    Content,
+    Call(usize),
+}
+
+/// For people: headings, and under them the text, indented.
+pub(super) struct Human {
+    ui: Ui,
+    stream: bool,
+    place: Place,
+    /// Whether the next character is the first of its line.
+    at_line: bool,
+    /// White space of a channel under whose heading nothing else stands yet.
+    blank: (Place, String),
+    notes: Vec<String>,
+}
+
+impl Human {
+    pub(super) fn new(stream: bool, ui: Ui) -> Self {
+        Self {
+            ui,
+            stream,
+            place: Place::Nowhere,
+            at_line: true,
+            blank: (Place::Nowhere, String::new()),
+            notes: Vec::new(),
+        }
+    }
+
+    fn heading(&mut self, place: Place, heading: &str) -> Done {
+        if self.place == place {
+            return Ok(());
+        }
+        let mut out = anstream::stdout().lock();
+        if self.place != Place::Nowhere {
+            writeln!(out, "{}", if self.at_line { "" } else { "\n" })?;
+        }
+        writeln!(out, "{heading}")?;
+        (self.place, self.at_line) = (place, true);
+        Ok(())
+    }
+
+    /// Text of a channel. White space alone is not worth a heading.
+    fn channel(&mut self, place: Place, heading: &str, text: &str) -> Done {
+        if self.place == place {
+            return self.text(text);
+        }
+        if self.blank.0 != place {
+            self.blank = (place.clone(), String::new());
+        }
+        self.blank.1.push_str(text);
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        self.heading(place, &paint(HEADING, heading))?;
+        let text = std::mem::take(&mut self.blank.1);
+        self.text(text.trim_start_matches('\n'))
+    }
+
+    fn text(&mut self, text: &str) -> Done {
+        let mut out = anstream::stdout().lock();
+        for line in text.split_inclusive('\n') {
+            let (words, ends) = line.strip_suffix('\n').map_or((line, false), |words| (words, true));
+            if self.at_line && !words.is_empty() {
+                write!(out, "  ")?;
+            }
+            write!(out, "{}{}", visible::lines(words), if ends { "\n" } else { "" })?;
+            self.at_line = ends;
+        }
+        if self.stream {
+            out.flush()?;
+        }
+        Ok(())
+    }
+}
+
+fn call_heading(index: usize, name: &str, id: Option<&str>) -> String {
+    let id = id.map_or(String::new(), |id| paint(FAINT, &format!("  id {}", visible::lines(id))));
+    format!("{}  {}{id}", paint(HEADING, &format!("tool call {index}")), paint(NAME, &visible::lines(name)))
+}
+
+impl Show for Human {
+    fn event(&mut self, event: &Event<'_>) -> Done {
+        match event {
+            Event::Reasoning(text) => self.channel(Place::Reasoning, "reasoning", text),
+            Event::Content(text) => self.channel(Place::Content, "content", text),
+            Event::ToolCallStart { index, name, id } => {
+                self.heading(Place::Call(*index), &call_heading(*index, name, *id))
+            }
+            Event::ToolCallArguments { json, .. } => self.text(json),
+            Event::ToolCallId { id, .. } => {
+                let place = self.place.clone();
+                self.place = Place::Nowhere;
+                self.heading(place, &paint(FAINT, &format!("\n  id {}", visible::lines(id))))
+            }
+            Event::Diagnostic(diagnostic) => {
+                self.notes.push(diagnostic.to_string());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn message(&mut self, message: &Message) -> Done {
+        if !message.reasoning_content.is_empty() {
+            self.event(&Event::Reasoning(&message.reasoning_content))?;
+        }
+        if !message.content.is_empty() {
+            self.event(&Event::Content(&message.content))?;
+        }
+        for (index, call) in message.tool_calls.iter().enumerate() {
+            self.event(&Event::ToolCallStart { index, name: &call.name, id: call.id.as_deref() })?;
+            // Only valid JSON is laid out; anything else stands as it came.
+            let laid_out = call.arguments_value().is_ok().then(|| laid_out(&call.arguments));
+            self.text(laid_out.as_deref().unwrap_or(&call.arguments))?;
+        }
+        self.notes.extend(message.diagnostics.iter().map(ToString::to_string));
+        Ok(())
+    }
+
+    fn end(&mut self) -> Done {
+        let mut out = anstream::stdout().lock();
+        if self.place == Place::Nowhere {
+            writeln!(out, "{}", paint(FAINT, "(an empty message)"))?;
+        } else if !self.at_line {
+            writeln!(out)?;
+        }
+        if !self.ui.quiet && !self.notes.is_empty() {
+            writeln!(out)?;
+            for note in &self.notes {
+                writeln!(out, "{} {}", paint(WARNING, "note:"), visible::lines(note))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Valid JSON, one value to a line. Only the white space changes: numbers stay as they are spelt.
+fn laid_out(json: &str) -> String {
+    let (mut out, mut depth, mut in_string, mut escaped) =
+        (String::with_capacity(json.len() * 2), 0_usize, false, false);
+    let mut whole = json.chars().peekable();
+    while let Some(c) = whole.next() {
+        if in_string {
+            out.push(c);
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            continue;
+        }
+        while c != '"' && whole.next_if(char::is_ascii_whitespace).is_some() {}
+        let next = whole.peek();
+        let line = |out: &mut String, depth: usize| {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", depth));
+        };
+        match c {
+            '{' | '[' if matches!(next, Some('}' | ']')) => out.push(c),
+            '{' | '[' => {
+                depth += 1;
+                out.push(c);
+                line(&mut out, depth);
+            }
+            '}' | ']' => {
+                if !out.ends_with(['{', '[']) {
+                    depth = depth.saturating_sub(1);
+                    line(&mut out, depth);
+                }
+                out.push(c);
+            }
+            ',' => {
+                out.push(c);
+                line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            space if space.is_ascii_whitespace() => {}
+            c => {
+                in_string = c == '"';
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+/// The whole message as one JSON document.
+#[derive(Default)]
+pub(super) struct Document {
+    message: Message,
+}
+
+impl Show for Document {
+    fn event(&mut self, event: &Event<'_>) -> Done {
+        self.message.apply(event);
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Done {
+        self.message = message.clone();
+        Ok(())
+    }
+
+    fn end(&mut self) -> Done {
+        let message = &self.message;
+        let calls: Vec<Value> = message
+            .tool_calls
+            .iter()
+            .map(|call| {
+                json!({"id": call.id, "name": call.name, "arguments": call.arguments, "complete": call.complete})
+            })
+            .collect();
+        output::json(&json!({
+            "message": {
+                "content": message.content,
+                "reasoning_content": message.reasoning_content,
+                "tool_calls": calls,
+            },
+            "diagnostics": message.diagnostics,
+        }))
+    }
+}
+
+/// One line of JSON for each event.
+pub(super) struct Events;
+
+impl Show for Events {
+    fn event(&mut self, event: &Event<'_>) -> Done {
+        output::json_line(&match event {
+            Event::Reasoning(text) => json!({"event": "reasoning", "text": text}),
+            Event::Content(text) => json!({"event": "content", "text": text}),
+            Event::ToolCallStart { index, name, id } => {
+                json!({"event": "tool_call_start", "index": index, "name": name, "id": id})
+            }
+            Event::ToolCallId { index, id } => json!({"event": "tool_call_id", "index": index, "id": id}),
+            Event::ToolCallArguments { index, json } => {
+                json!({"event": "tool_call_arguments", "index": index, "json": json})
+            }
+            Event::ToolCallEnd { index, complete } => {
+                json!({"event": "tool_call_end", "index": index, "complete": complete})
+            }
+            Event::Diagnostic(diagnostic) => json!({"event": "diagnostic", "diagnostic": diagnostic}),
+            _ => return Ok(()),
+        })
+    }
+
+    fn message(&mut self, _: &Message) -> Done {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Done {
+        Ok(())
+    }
+}
+
+/// What is the same in all that one answer of a server is made of.
+struct Answer {
+    object: &'static str,
+    model: String,
+    created: u64,
+}
+
+impl Answer {
+    fn new(object: &'static str, model: &str) -> Self {
+        // As for all that is to come out the same twice.
+        let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Self { object, model: model.to_owned(), created: fixed.unwrap_or_else(now) }
+    }
+
+    fn with(&self, what: &str, value: Value, finish: Option<&str>) -> Value {
+        let choice = Map::from_iter([
+            ("index".to_owned(), json!(0)),
+            (what.to_owned(), value),
+            ("finish_reason".to_owned(), json!(finish)),
+        ]);
+        json!({
+            "id": "chatcmpl-unjinja", "object": self.object, "created": self.created, "model": self.model,
+            "choices": [choice],
+        })
+    }
+}
+
+/// An id for a call for which the model wrote none: servers' clients need one.
+fn id_or(id: Option<&str>, index: usize) -> String {
+    id.filter(|id| !id.is_empty()).map_or_else(|| format!("call_{index}"), str::to_owned)
+}
+
+/// Why a server would say that the model stopped.
+fn finish_reason(message: &Message) -> &'static str {
+    let is_cut = |d: &unjinja_runtime::Diagnostic| d.kind == DiagnosticKind::IncompleteCall;
+    if message.diagnostics.iter().any(is_cut) {
+        "length"
+    } else if message.tool_calls.is_empty() {
+        "stop"
+    } else {
+        "tool_calls"
+    }
+}
+
+/// A chat.completion.
+pub(super) struct Completion {
+    answer: Answer,
+    message: Message,
+}
+
+impl Completion {
+    pub(super) fn new(model: &str) -> Self {
+        Self { answer: Answer::new("chat.completion", model), message: Message::default() }
+    }
+}
+
+impl Show for Completion {
+    fn event(&mut self, event: &Event<'_>) -> Done {
+        self.message.apply(event);
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Done {
+        self.message = message.clone();
+        Ok(())
+    }
+
+    fn end(&mut self) -> Done {
+        for (index, call) in self.message.tool_calls.iter_mut().enumerate() {
+            call.id = Some(id_or(call.id.as_deref(), index));
+        }
+        let finish = finish_reason(&self.message);
+        let message = serde_json::to_value(&self.message).map_err(std::io::Error::from)?;
+        output::json(&self.answer.with("message", message, Some(finish)))
+    }
+}
+
+/// Lines of chat.completion.chunk.
+pub(super) struct Chunks {
+    answer: Answer,
+    message: Message,
+    begun: bool,
+}
+
+impl Chunks {
+    pub(super) fn new(model: &str) -> Self {
+        Self { answer: Answer::new("chat.completion.chunk", model), message: Message::default(), begun: false }
+    }
+
+    fn line(&mut self, mut delta: Value, finish: Option<&str>) -> Done {
+        if !self.begun
+            && let Some(delta) = delta.as_object_mut()
+        {
+            delta.insert("role".to_owned(), json!("assistant"));
+            self.begun = true;
+        }
+        output::json_line(&self.answer.with("delta", delta, finish))
+    }
+}
+
+impl Show for Chunks {
+    fn event(&mut self, event: &Event<'_>) -> Done {
+        // Arguments are not kept: only what the end is to be told from.
+        if !matches!(event, Event::ToolCallArguments { .. } | Event::Content(_) | Event::Reasoning(_)) {
+            self.message.apply(event);
+        }
+        match event {
+            Event::Reasoning(text) => self.line(json!({"reasoning_content": text}), None),
+            Event::Content(text) => self.line(json!({"content": text}), None),
+            Event::ToolCallStart { index, name, id } => {
+                let call = json!({
+                    "index": index, "id": id_or(*id, *index), "type": "function",
+                    "function": {"name": name, "arguments": ""},
+                });
+                self.line(json!({"tool_calls": [call]}), None)
+            }
+            Event::ToolCallArguments { index, json } => {
+                self.line(json!({"tool_calls": [{"index": index, "function": {"arguments": json}}]}), None)
+            }
+            // Clients know the call by the id that it was announced with.
+            _ => Ok(()),
+        }
+    }
+
+    fn message(&mut self, _: &Message) -> Done {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Done {
+        let finish = finish_reason(&self.message);
+        self.line(json!({}), Some(finish))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn laying_out_changes_white_space_alone() {
+        let text = r#" {"a" : [1.50, -0 ,{}, [ ]], "b c": " x, {y}: \"z\\", "d":{"e":12345678901234567890123}} "#;
+        let expected = "{\n  \"a\": [\n    1.50,\n    -0,\n    {},\n    []\n  ],\n  \
+                        \"b c\": \" x, {y}: \\\"z\\\\\",\n  \"d\": {\n    \"e\": 12345678901234567890123\n  }\n}";
+        assert_eq!(laid_out(text), expected);
+        assert_eq!(laid_out(r#""a b""#), r#""a b""#);
+    }
+}

@@ -1,0 +1,172 @@
+//! Whose output it is: a parser that is compiled in, or one that is made here from a template or a spec.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use unjinja_build::Source;
+use unjinja_codegen::Lowered;
+use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions};
+use unjinja_runtime::{ChatParser, ChatStream, Chunk, Message, Options, Stream, Tools};
+use unjinja_spec::{FormatSpec, Overlay, nearest};
+
+use crate::failure::Failure;
+use crate::input;
+
+/// The flags that say whose output it is.
+#[derive(Args)]
+pub(crate) struct Whose {
+    /// Use the compiled parser of this name, model id or template file; `unjinja list` shows them.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Analyse this template and interpret its spec; NAME.overlay.toml beside it is merged over it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "spec"])]
+    template: Option<PathBuf>,
+    /// Interpret this spec; NAME.overlay.toml beside it is merged over it.
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    spec: Option<PathBuf>,
+    /// Merge these corrections instead.
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    overlay: Option<PathBuf>,
+}
+
+/// Reads a model's output.
+pub(crate) enum Reader {
+    /// A compiled parser.
+    Compiled(&'static dyn ChatParser),
+    /// A spec and what is made of it here.
+    Made(Box<(FormatSpec, Lowered)>),
+}
+
+impl Whose {
+    /// The parser that the flags name.
+    pub(crate) fn reader(&self) -> Result<Reader, Failure> {
+        let spec = match (&self.model, &self.template, &self.spec) {
+            (Some(name), _, _) => return compiled(name).map(Reader::Compiled).map_err(Failure::Input),
+            (_, Some(path), _) => analysed(path, self.overlay.as_deref())?,
+            (_, _, Some(path)) => read(path, self.overlay.as_deref())?,
+            (None, None, None) => {
+                return Err(Failure::Input("say whose output this is: --model, --template or --spec".to_owned()));
+            }
+        };
+        Ok(Reader::Made(Box::new(with_lowered(spec)?)))
+    }
+}
+
+impl Reader {
+    /// Name of the model's spec.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Reader::Compiled(parser) => parser.facts().name,
+            Reader::Made(made) => &made.0.template.name,
+        }
+    }
+
+    /// A whole output.
+    pub(crate) fn parse(&self, output: &[u8], options: &Options) -> Message {
+        match self {
+            Reader::Compiled(parser) => parser.parse(Chunk::from(output), options),
+            Reader::Made(made) => unjinja_runtime::parse(made.1.interpreter(&made.0), output, options),
+        }
+    }
+
+    /// An output piece by piece.
+    pub(crate) fn stream<'r>(&'r self, options: &Options) -> Box<dyn ChatStream + 'r> {
+        match self {
+            Reader::Compiled(parser) => parser.stream(options),
+            Reader::Made(made) => Box::new(Stream::new(made.1.interpreter(&made.0), options)),
+        }
+    }
+
+    /// The grammar, of these tools or of any.
+    pub(crate) fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        match (self, tools) {
+            (Reader::Compiled(parser), Some(tools)) => parser.grammar(tools, options),
+            (Reader::Compiled(parser), None) => parser.grammar_for_any(options),
+            (Reader::Made(made), tools) => made.1.grammar(&made.0, tools, options),
+        }
+    }
+}
+
+/// The compiled parser of this name, model id or template file.
+fn compiled(name: &str) -> Result<&'static dyn ChatParser, String> {
+    let by_source = || {
+        let of_source = |parser: &&&dyn ChatParser| parser.facts().source.eq_ignore_ascii_case(name);
+        crate::models::all().iter().find(of_source).copied()
+    };
+    crate::models::by_name(name).or_else(by_source).or_else(|| crate::models::by_file(name)).ok_or_else(|| {
+        let facts = || crate::models::all().iter().map(|parser| parser.facts());
+        let within = || {
+            let wanted = plain(name);
+            let near = facts().map(|f| f.name).filter(|known| wanted.len() > 2 && plain(known).contains(&wanted));
+            let mut near: Vec<&str> = near.collect();
+            near.sort_by_key(|known| known.len());
+            near.truncate(4);
+            (!near.is_empty()).then(|| near.join(", "))
+        };
+        let close = nearest(name, facts().flat_map(|f| [f.name, f.source])).map(str::to_owned);
+        match close.or_else(within) {
+            Some(near) => format!("no parser is called {name:?}; did you mean {near}? `unjinja list` shows all"),
+            None => format!("no parser is called {name:?}; `unjinja list` shows those that there are"),
+        }
+    })
+}
+
+/// A name's letters and digits alone.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The compiled parser whose spec was made from a template of that file name.
+pub(crate) fn of_file(file: &str) -> Result<&'static dyn ChatParser, String> {
+    crate::models::by_file(file)
+        .ok_or_else(|| format!("no parser is compiled in whose spec was made from a template file {file:?}"))
+}
+
+/// The spec of a template, ready for the back ends.
+pub(crate) fn lowered(template: &Path) -> Result<(FormatSpec, Lowered), Failure> {
+    with_lowered(analysed(template, None)?)
+}
+
+fn with_lowered(spec: FormatSpec) -> Result<(FormatSpec, Lowered), Failure> {
+    let lowered = Lowered::new(&spec).map_err(|e| Failure::Found(e.to_string()))?;
+    Ok((spec, lowered))
+}
+
+/// The spec of a template, with the overlay that is named, stands beside it or is known for this text.
+pub(crate) fn analysed(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec, Failure> {
+    let source = input::template(path)?;
+    let spec = crate::log::analyze(&source, &source.naming("")).map_err(|e| Failure::Found(e.to_string()))?;
+    corrected(spec, overlay, &source)
+}
+
+/// The spec of a template with the overlay that is named, stands beside the template or is known for its text.
+pub(crate) fn corrected(spec: FormatSpec, overlay: Option<&Path>, source: &Source) -> Result<FormatSpec, Failure> {
+    let beside = source.overlay();
+    match (overlay, crate::models::overlay(&spec.template.sha256)) {
+        (None, Some(known)) if !beside.exists() => merged(&spec, known, "the overlay of this template"),
+        _ => with_overlay(spec, overlay, &beside),
+    }
+}
+
+/// A spec from its file, with the overlay that is named or stands beside it.
+pub(crate) fn read(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec, Failure> {
+    with_overlay(read_bare(path)?, overlay, &path.with_extension("overlay.toml"))
+}
+
+/// A spec from its file, as it stands there.
+pub(crate) fn read_bare(path: &Path) -> Result<FormatSpec, Failure> {
+    let spec = FormatSpec::from_toml(&input::text(path)?, &path.display().to_string());
+    spec.map_err(|e| Failure::Input(e.to_string()))
+}
+
+pub(crate) fn with_overlay(spec: FormatSpec, named: Option<&Path>, beside: &Path) -> Result<FormatSpec, Failure> {
+    match named.or(beside.exists().then_some(beside)) {
+        Some(path) => merged(&spec, &input::text(path)?, &path.display().to_string()),
+        None => Ok(spec),
+    }
+}
+
+fn merged(spec: &FormatSpec, overlay: &str, name: &str) -> Result<FormatSpec, Failure> {
+    let overlay = Overlay::from_toml(overlay, name).map_err(|e| Failure::Input(e.to_string()))?;
+    overlay.apply(spec).map_err(|e| Failure::Input(e.to_string()))
+}

@@ -1,0 +1,226 @@
+//! What the commands print as JSON is what `docs/json/*.schema.json` say, on good input and on bad.
+
+#[path = "support/transcript.rs"]
+mod transcript;
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use transcript::{Place, root};
+
+type Failure = Box<dyn Error>;
+
+/// How the JSON stands in the output.
+#[derive(Clone, Copy)]
+enum Shape {
+    Document,
+    Lines,
+}
+use Shape::{Document, Lines};
+
+/// A command, how it ends, and the schema of what it prints.
+const COMMANDS: &[(&str, i32, &str, Shape)] = &[
+    ("unjinja analyze templates --format json", 0, "analyze", Document),
+    ("unjinja analyze templates bad --format json", 1, "analyze", Document),
+    ("unjinja analyze templates bytes.jinja --format json", 2, "analyze", Document),
+    ("unjinja analyze strange.jinja --format json", 0, "analyze", Document),
+    ("unjinja check templates --specs specs --format json", 0, "check", Document),
+    ("unjinja check other --specs specs --format json", 1, "check", Document),
+    ("unjinja check templates bad --specs old --format json", 1, "check", Document),
+    ("unjinja diff specs/hermes.toml specs/hermes.toml --format json", 0, "check", Document),
+    ("unjinja diff specs/hermes.toml specs/qwen3.toml --format json", 1, "check", Document),
+    ("unjinja verify templates --count 20 --format json", 0, "verify", Document),
+    (
+        "unjinja verify templates strange.jinja bad lossy.jinja --count 20 --failures 3 --format json",
+        1,
+        "verify",
+        Document,
+    ),
+    ("unjinja render templates/hermes.jinja --format json < context.json", 0, "render", Document),
+    ("unjinja parse --template templates/qwen3.jinja --format json output.txt", 0, "parse", Document),
+    ("unjinja parse --template templates/qwen3.jinja --format json cut.txt", 0, "parse", Document),
+    ("unjinja parse --template templates/qwen3.jinja --format json empty.txt", 0, "parse", Document),
+    ("unjinja parse --template templates/qwen3.jinja --format json bytes.jinja", 0, "parse", Document),
+    (
+        "unjinja parse --template templates/qwen3.jinja --tools tools.json --no-parallel --format json two.txt",
+        0,
+        "parse",
+        Document,
+    ),
+    ("unjinja parse --template templates/counted_ids.jinja --stream --format json ids.txt", 0, "parse-event", Lines),
+    ("unjinja parse --template templates/qwen3.jinja --stream --format json output.txt", 0, "parse-event", Lines),
+    (
+        "unjinja parse --template templates/qwen3.jinja --stream --tools tools.json --format json cut.txt",
+        0,
+        "parse-event",
+        Lines,
+    ),
+    ("unjinja parse --template templates/qwen3.jinja --format openai output.txt", 0, "parse-completion", Document),
+    ("unjinja parse --template templates/qwen3.jinja --format openai cut.txt", 0, "parse-completion", Document),
+    ("unjinja parse --template templates/qwen3.jinja --format openai empty.txt", 0, "parse-completion", Document),
+    ("unjinja parse --template templates/qwen3.jinja --stream --format openai output.txt", 0, "parse-chunk", Lines),
+    ("unjinja parse --template templates/qwen3.jinja --stream --format openai empty.txt", 0, "parse-chunk", Lines),
+    ("unjinja grammar --template templates/qwen3.jinja --format json", 0, "grammar", Document),
+    (
+        "unjinja grammar --template templates/qwen3.jinja --tools tools.json --tool-choice required --thinking off --format json",
+        0,
+        "grammar",
+        Document,
+    ),
+    (
+        "unjinja grammar --template templates/qwen3.jinja --schema unique.json --tool-choice none --format json",
+        0,
+        "grammar",
+        Document,
+    ),
+    ("unjinja codegen templates/hermes.jinja --format json", 0, "codegen", Document),
+    ("unjinja codegen --specs specs --out src/models --check --format json", 1, "codegen", Document),
+    ("unjinja codegen --specs specs --out src/models --format json", 0, "codegen", Document),
+    ("unjinja list --format json", 0, "list", Document),
+    ("unjinja list --specs specs --format json", 0, "list", Document),
+];
+
+/// Commands that print no JSON, and the formats of the others that are none.
+const WITHOUT_JSON: &[&str] = &["completions", "help", "explain"];
+
+fn place() -> Result<Place, Failure> {
+    let place = Place::new("json", "all")?;
+    for name in ["hermes", "qwen3", "counted_ids", "no_tools"] {
+        place.write(&format!("templates/{name}.jinja"), &fs::read(root().join(format!("templates/{name}.jinja")))?)?;
+    }
+    let hermes = place.read("templates/hermes.jinja")?;
+    place.write("other/hermes.jinja", hermes.replace("tool_call>", "call>").as_bytes())?;
+    place.write("other/new.jinja", hermes.replace("<|im_end|>", "<|end|>").as_bytes())?;
+    place.write("bad/broken.jinja", b"{% for message in messages %}{{ message")?;
+    place.write("bad/refuses.jinja", b"{{ raise_exception('no') }}")?;
+    place.write("bytes.jinja", b"\xff\xfe <tool_call>")?;
+    place.write("context.json", json!({"messages": [{"role": "user", "content": "Hi"}]}).to_string().as_bytes())?;
+    let call = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
+    place.write("output.txt", format!("<think>\nHm.\n</think>\n\nSo:\n{call}<|im_end|>\n").as_bytes())?;
+    place.write("two.txt", format!("{call}\n{}", call.replace("get_time", "other")).as_bytes())?;
+    place.write("cut.txt", call[..call.len() - 20].replace("get_time", "unknown").as_bytes())?;
+    place.write(
+        "ids.txt",
+        b"<|ACTIONS|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"f\", \"parameters\": {}}\n]<|END_ACTIONS|>",
+    )?;
+    place.write("empty.txt", b"")?;
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let tools = json!([{"type": "function", "function": {"name": "get_time", "parameters": schema}}]);
+    place.write("tools.json", tools.to_string().as_bytes())?;
+    place.write(
+        "unique.json",
+        json!({"type": "array", "items": {"type": "integer"}, "uniqueItems": true}).to_string().as_bytes(),
+    )?;
+    // Closes a call with what opens one: nothing can say where it ends.
+    let strange = hermes.replace("'}\\n</tool_call>'", "'}\\n<tool_call>'");
+    place.write("strange.jinja", strange.as_bytes())?;
+    // Writes half of what it is given.
+    let lossy = hermes.replace("{{ message.content or '' }}", "{{ (message.content or '') ~ '<tool_call>' }}");
+    place.write("lossy.jinja", lossy.as_bytes())?;
+    place.write("src/Cargo.toml", b"[features]\n# models, written by `unjinja codegen`:\n# end of models\n")?;
+    for folder in ["specs", "old"] {
+        place.run(&format!("mkdir {folder}"), b"")?;
+        assert_eq!(place.run(&format!("unjinja analyze templates -o {folder}"), b"")?.code, 0);
+    }
+    place.write("old/hermes.toml", b"spec_version = 'one'")?;
+    place.write("old/left.toml", place.read("old/qwen3.toml")?.as_bytes())?;
+    place.write("old/qwen3.overlay.toml", b"[tools]\nname_field = 'name' # As it is.\n")?;
+    Ok(place)
+}
+
+fn schemas() -> Result<Vec<(String, Value)>, Failure> {
+    let mut schemas = Vec::new();
+    for entry in fs::read_dir(root().join("docs/json"))? {
+        let path: PathBuf = entry?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(name) = file.strip_suffix(".schema.json") {
+            schemas.push((name.to_owned(), serde_json::from_str(&fs::read_to_string(&path)?)?));
+        }
+    }
+    schemas.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(schemas)
+}
+
+#[test]
+fn answers_have_the_documented_shape() -> Result<(), Failure> {
+    let schemas = schemas()?;
+    let mut registry = jsonschema::Registry::new();
+    for (name, schema) in &schemas {
+        assert!(jsonschema::meta::is_valid(schema), "{name} is no JSON schema");
+        registry = registry.add(schema["$id"].as_str().ok_or("no $id")?, schema)?;
+    }
+    let registry = registry.prepare()?;
+    let place = place()?;
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::from(["spec".to_owned()]);
+    for (command, code, name, shape) in COMMANDS {
+        seen.insert((*name).to_owned());
+        let (_, schema) = schemas.iter().find(|(known, _)| known == name).ok_or(*name)?;
+        let validator = jsonschema::options().with_registry(&registry).build(schema)?;
+        let said = place.run(command, b"")?;
+        assert_eq!(said.code, *code, "{command}\n{}{}", said.stdout, said.stderr);
+        let documents: Vec<Value> = match shape {
+            Document => vec![serde_json::from_str(&said.stdout).map_err(|e| format!("{command}: {e}"))?],
+            Lines => said.stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?,
+        };
+        assert!(!documents.is_empty(), "{command}");
+        for document in documents {
+            for error in validator.iter_errors(&document) {
+                wrong.push(format!("{command}\n  at {}: {error}", error.instance_path()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // No schema without a command, and none without its line in the table.
+    let index = fs::read_to_string(root().join("docs/json/README.md"))?;
+    for (name, _) in &schemas {
+        assert!(seen.contains(name), "no command is tested against {name}");
+        assert!(index.contains(&format!("({name}.schema.json)")), "{name} is not in the table");
+    }
+    Ok(())
+}
+
+/// The schemas allow nothing that they do not name.
+#[test]
+fn the_shapes_are_closed() -> Result<(), Failure> {
+    fn walk(value: &Value, path: &str, open: &mut Vec<String>) {
+        match value {
+            Value::Object(object) => {
+                if object.contains_key("properties") && object.get("additionalProperties") != Some(&json!(false)) {
+                    open.push(path.to_owned());
+                }
+                object.iter().for_each(|(key, value)| walk(value, &format!("{path}/{key}"), open));
+            }
+            Value::Array(items) => items.iter().for_each(|item| walk(item, path, open)),
+            _ => {}
+        }
+    }
+    let mut open = Vec::new();
+    schemas()?.iter().for_each(|(name, schema)| walk(schema, name, &mut open));
+    assert!(open.is_empty(), "{open:?}");
+    Ok(())
+}
+
+/// Every command has `--format json`, and is among those above.
+#[test]
+fn every_command_has_it() -> Result<(), Failure> {
+    let place = Place::new("json", "help")?;
+    let help = place.run("unjinja --help", b"")?.stdout;
+    let list = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n")).ok_or("no commands")?.0;
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 8, "{names:?}");
+    for name in names {
+        if WITHOUT_JSON.contains(&name) {
+            continue;
+        }
+        let help = place.run(&format!("unjinja {name} --help"), b"")?.stdout;
+        assert!(help.contains("--format <FORMAT>") && help.contains("json"), "{name}: {help}");
+        assert!(help.contains("Example"), "{name} has no example");
+        let is_it = |(command, ..): &&(&str, i32, &str, Shape)| command.starts_with(&format!("unjinja {name} "));
+        assert!(COMMANDS.iter().any(|command| is_it(&command)), "{name} is not tested");
+    }
+    Ok(())
+}
