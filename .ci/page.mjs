@@ -120,7 +120,8 @@ try {
     }
   }
 } finally {
-  browser.kill();
+  const ended = new Promise((done) => browser.once("exit", done));
+  if (browser.exitCode === null && browser.kill()) await ended;
   rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 }
 console.log(`${pages.length} pages at ${widths.join(" and ")} pixels, ${schemes.join(" and ")}: ${failed} problems`);

@@ -107,7 +107,7 @@ enum Command {
     Codegen(codegen::Arguments),
     /// Show what an analysis saw and concluded, and what each byte of an output is taken for.
     #[command(
-        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
+        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja --color always | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --show output\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
     )]
     Explain(explain::Arguments),
     /// List the models whose parsers are compiled in, or the specs of a folder.

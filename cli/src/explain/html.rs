@@ -137,8 +137,9 @@ fn output(output: &OutputView) -> String {
     }
     let _ = write!(
         out,
-        "<p>Reading ended in state <a href=\"#state-{0}\"><code>{0}</code></a>.</p>",
-        inline(&output.state)
+        "<p>Reading ended in state <a href=\"#state-{0}\"><code>{0}</code></a>{1}.</p>",
+        inline(&output.state),
+        waits_for(output)
     );
     if !output.diagnostics.is_empty() {
         out.push_str("<ul class=\"findings\">");
@@ -155,6 +156,14 @@ fn output(output: &OutputView) -> String {
         pieces(output)
     );
     out
+}
+
+/// The markers that the last state waits for.
+fn waits_for(output: &OutputView) -> String {
+    let markers = output.expected.iter();
+    let markers: Vec<String> =
+        markers.map(|one| format!("{} <span class=\"note\">{}</span>", value_text(&one.text), one.key)).collect();
+    if markers.is_empty() { String::new() } else { format!(", which waits for {}", markers.join(", ")) }
 }
 
 /// A piece of the output, with a mark in it where it stopped fitting.
@@ -203,7 +212,7 @@ fn stop(index: usize, stop: &StopView) -> String {
 }
 
 fn pieces(output: &OutputView) -> String {
-    let mut out = "<details><summary><span class=\"what\">A table of all pieces</span></summary><div class=\"scroll\"><table><thead><tr>\
+    let mut out = "<details><summary><span class=\"what\">A table of all pieces</span></summary><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
                    <th>bytes</th><th>taken for</th><th>call</th><th>key</th><th>text</th></tr></thead><tbody>"
         .to_owned();
     for span in &output.spans {
@@ -422,7 +431,7 @@ fn legend<'l>(entries: impl Iterator<Item = (&'l str, &'l str)>) -> String {
 // ----- the spec and what is made of it -----
 
 fn spec(explanation: &Explanation) -> String {
-    let mut out = "<p class=\"lead\">What the spec says, and which comparisons found it.</p><div class=\"scroll\"><table><thead><tr>\
+    let mut out = "<p class=\"lead\">What the spec says, and which comparisons found it.</p><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
                    <th>key</th><th>value</th><th>found by</th></tr></thead><tbody>"
         .to_owned();
     for key in &explanation.keys {
@@ -437,6 +446,9 @@ fn spec(explanation: &Explanation) -> String {
                 write!(out, "<br><span class=\"note\">an overlay says so; the analysis found {}</span>", value(before));
         }
         out.push_str("</td><td class=\"by\">");
+        if key.found_by.is_empty() {
+            out.push_str("<span class=\"note\">follows from others</span>");
+        }
         for name in &key.found_by {
             let finds = |one: &ComparisonView| {
                 one.experiment == *name

@@ -168,6 +168,8 @@ pub(crate) struct OutputView {
     pub stops: Vec<StopView>,
     /// The state in which reading ended.
     pub state: String,
+    /// The markers that this state waits for.
+    pub expected: Vec<Expected>,
     /// The message.
     pub message: Message,
     /// What was odd about it.
@@ -464,10 +466,18 @@ fn reading(lowered: &Lowered, spec: &FormatSpec, output: &[u8], sources: &Source
         over: sources.over,
         spans: spans.collect(),
         stops: stops.collect(),
+        expected: waits_for(lowered, &state),
         state,
         diagnostics: message.diagnostics.iter().map(ToString::to_string).collect(),
         message,
     }
+}
+
+/// The markers of a state.
+fn waits_for(lowered: &Lowered, state: &str) -> Vec<Expected> {
+    let states = lowered.states();
+    let markers = states.iter().filter(|known| known.name == state).flat_map(|known| &known.markers);
+    markers.map(|marker| Expected { key: marker.key, text: marker.text.clone() }).collect()
 }
 
 /// How much is shown of what stands where something else was expected, in bytes.

@@ -50,28 +50,48 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
     format!("{TITLE}{}{TITLE:#}  {}", visible::line(&explanation.file), parts.join(" · "))
 }
 
-/// Writes all of it.
-pub(crate) fn write(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
+/// A part of the explanation.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// The comparisons of the analysis.
+    Comparisons,
+    /// The spec, key by key.
+    Spec,
+    /// The generation prompts.
+    Prompts,
+    /// The states of the machine that reads a turn.
+    States,
+    /// The grammar.
+    Grammar,
+    /// The output that was given.
+    Output,
+}
+
+/// Writes these parts of it.
+pub(crate) fn write(explanation: &Explanation, parts: &[Part], out: &mut impl Write) -> io::Result<()> {
+    let wanted = |part| parts.is_empty() || parts.contains(&part);
     writeln!(out, "{}", summary(explanation))?;
     if let Some(reason) = &explanation.reason {
         writeln!(out, "{BAD}why:{BAD:#} {}", visible::lines(reason))?;
     }
-    if explanation.kind == Kind::Template {
+    if wanted(Part::Comparisons) && explanation.kind == Kind::Template {
         comparisons(explanation, out)?;
     }
-    if !explanation.keys.is_empty() {
+    if wanted(Part::Spec) && !explanation.keys.is_empty() {
         keys(explanation, out)?;
     }
-    if !explanation.generation_prompts.is_empty() {
+    if wanted(Part::Prompts) && !explanation.generation_prompts.is_empty() {
         prompts(explanation, out)?;
     }
-    if !explanation.states.is_empty() {
+    if wanted(Part::States) && !explanation.states.is_empty() {
         states(&explanation.states, out)?;
     }
-    grammar(explanation, out)?;
+    if wanted(Part::Grammar) {
+        grammar(explanation, out)?;
+    }
     match &explanation.output {
-        Some(output) => self::output(output, out),
-        None => Ok(()),
+        Some(output) if wanted(Part::Output) => self::output(output, out),
+        _ => Ok(()),
     }
 }
 
@@ -358,6 +378,10 @@ fn output(output: &OutputView, out: &mut impl Write) -> io::Result<()> {
         output.state,
         if output.over { "" } else { ", more may come" }
     )?;
+    for expected in &output.expected {
+        let (text, key) = (visible::line(&expected.text), expected.key);
+        writeln!(out, "    {DIM}waits for{DIM:#} {MARK}{text}{MARK:#}  {DIM}{key}{DIM:#}")?;
+    }
     for diagnostic in &output.diagnostics {
         writeln!(out, "  {BAD}note:{BAD:#} {}", visible::line(diagnostic))?;
     }
