@@ -242,3 +242,40 @@ fn comparisons_are_logged_as_they_run() -> Result<(), Failure> {
     }
     Ok(())
 }
+
+/// Texts on their grounds have the contrast of 4.5 that WCAG asks for (AA), light and dark.
+#[test]
+fn the_page_can_be_read() -> Result<(), Failure> {
+    let css = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/explain/page.css"))?;
+    let (light, rest) = css.split_once("@media (prefers-color-scheme: dark)").ok_or("no dark colours")?;
+    let (dark, _) = rest.split_once("* {").ok_or("no end of the dark colours")?;
+    let on_all =
+        ["text", "muted", "accent"].into_iter().flat_map(|text| ["bg", "surface", "sunken"].map(|on| (text, on)));
+    let tints = ["user", "content", "reasoning", "name", "argument", "value", "id", "mark", "bad"];
+    let mut pairs: Vec<(String, String)> = on_all.map(|(text, on)| (text.to_owned(), on.to_owned())).collect();
+    for tint in tints {
+        pairs.push(("text".to_owned(), format!("{tint}-bg")));
+        pairs.push(("surface".to_owned(), tint.to_owned()));
+    }
+    for (text, on) in [("good", "good-bg"), ("bad", "bad-bg"), ("mark", "mark-bg"), ("bad", "sunken"), ("good", "bg")] {
+        pairs.push((text.to_owned(), on.to_owned()));
+    }
+    for (scheme, block) in [("light", light), ("dark", dark)] {
+        for (text, on) in &pairs {
+            let (a, b) = (luminance(block, text)?, luminance(block, on)?);
+            let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+            assert!(contrast >= 4.5, "{scheme}: --{text} on --{on}: {contrast:.2}");
+        }
+    }
+    Ok(())
+}
+
+/// The relative luminance of a colour that a block of CSS names.
+fn luminance(css: &str, name: &str) -> Result<f64, Failure> {
+    let (_, rest) = css.split_once(&format!("--{name}: #")).ok_or_else(|| format!("no --{name}"))?;
+    let part = |at: usize| -> Result<f64, Failure> {
+        let value = f64::from(u8::from_str_radix(rest.get(at..at + 2).ok_or("a short colour")?, 16)?) / 255.0;
+        Ok(if value <= 0.039_28 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })
+    };
+    Ok(0.2126 * part(0)? + 0.7152 * part(2)? + 0.0722 * part(4)?)
+}
