@@ -85,10 +85,19 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("HF_ENDPOINT=http://127.0.0.1:9 unjinja fetch --manifest all.toml --out hub --format json", 1, "fetch", Document),
     ("unjinja list --format json", 0, "list", Document),
     ("unjinja list --specs specs --format json", 0, "list", Document),
+    (
+        "unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --format json",
+        0,
+        "explain",
+        Document,
+    ),
+    ("unjinja explain specs/counted_ids.toml --output ids.txt --partial --format json", 0, "explain", Document),
+    ("unjinja explain strange.jinja --output cut.txt --format json", 0, "explain", Document),
+    ("unjinja explain bad/refuses.jinja --format json", 1, "explain", Document),
 ];
 
 /// Commands that print no JSON, and the formats of the others that are none.
-const WITHOUT_JSON: &[&str] = &["completions", "help", "explain"];
+const WITHOUT_JSON: &[&str] = &["completions", "help"];
 
 fn place() -> Result<Place, Failure> {
     let place = Place::new("json", "all")?;

@@ -77,6 +77,8 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             both(note, turns);
             note.found_text("tools.arguments.name_prefix", &tools.arguments.name_prefix);
             note.found_text("tools.arguments.name_suffix", &tools.arguments.name_suffix);
+            note.found_text("tools.arguments.other_name_suffix", &tools.arguments.other_name_suffix);
+            note.found_text("tools.arguments.value_prefix", &tools.arguments.value_prefix);
             note.because("it stands around the argument's name");
         });
     }
