@@ -16,7 +16,7 @@ use crate::{Format, input, manifest, output};
 /// The arguments of `analyze`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Template files, or folders of them.
+    /// Templates: files, folders of them, or `-`.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Write each spec to NAME.toml in this folder.
