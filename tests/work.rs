@@ -100,6 +100,31 @@ fn no_text_is_looked_at_more_than_four_times() -> Result<(), Failure> {
     Ok(())
 }
 
+/// On any text whatsoever; the fuzz targets hold parsers to it.
+const ANY: f64 = 8.0;
+
+/// Found by fuzzing: beginnings of markers so close together that whole markers are searched for, and a marker right
+/// behind them; and openers of calls by the dozen in a text that ends within a name.
+#[test]
+fn nothing_is_searched_for_further_than_the_text_has_come() -> Result<(), Failure> {
+    let mut worst = Worst::default();
+    for model in own_models()?.into_iter().chain(models()?) {
+        let name = &model.spec.template.name;
+        let own = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let parser = own.or_else(|| unjinja_generated::by_name(name)).ok_or("a model that is not compiled in")?;
+        let markers = Markers::of(model.lowered.plan());
+        for marker in markers.content.iter().chain(&markers.reasoning) {
+            let first: String = marker.chars().take(1).collect();
+            for text in [format!("{}{marker}", first.repeat(20)).repeat(200), marker.repeat(250 / marker.len())] {
+                let whose = || format!("{name}: {first:?} and {marker:?}, {} bytes", text.len());
+                worst.note(ANY, work(parser, text.as_bytes(), &Options::new()), whose);
+            }
+        }
+    }
+    worst.check("markers behind their beginnings", ANY);
+    Ok(())
+}
+
 /// The length of a text made to hurt, in bytes.
 const LENGTH: usize = 16 * 1024;
 

@@ -13,9 +13,10 @@ use unjinja_spec::{
 
 use crate::calls::{self, Trouble};
 use crate::frame::{self, Frame};
-use crate::lab::{Call, Empty, Lab, SENTINELS, Sentinels, Style, Turn};
+use crate::lab::{Call, Empty, Lab, Observer, SENTINELS, Sentinels, Style, Turn};
 use crate::render::{Template, on_stack};
 use crate::text;
+use crate::trace::{Comparison, Experiment};
 
 /// Why a template has no spec.
 #[derive(Clone, Debug)]
@@ -69,12 +70,30 @@ struct Findings {
 pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
     let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
     // One stack for all renders.
-    on_stack(|| analyze_here(template, naming)).unwrap_or_else(|problem| Err(fail(problem)))
+    on_stack(|| analyze_here(template, naming, None)).unwrap_or_else(|problem| Err(fail(problem)))
 }
 
-fn analyze_here(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
+/// The same analysis, and `observe` is told of each comparison as it is made: first those with one set of sentinels,
+/// then those with the other. See [`paired`](crate::trace::paired).
+///
+/// # Errors
+/// As those of [`analyze`]; what was compared until then was told.
+pub fn analyze_traced(
+    template: &Template,
+    naming: &Naming,
+    observe: &mut (dyn FnMut(&Comparison) + Send),
+) -> Result<FormatSpec, AnalyzeError> {
     let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
-    let lab = Lab::new(template);
+    on_stack(|| analyze_here(template, naming, Some(observe))).unwrap_or_else(|problem| Err(fail(problem)))
+}
+
+fn analyze_here<'a>(
+    template: &'a Template,
+    naming: &Naming,
+    observer: Option<&'a mut Observer<'a>>,
+) -> Result<FormatSpec, AnalyzeError> {
+    let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
+    let lab = Lab::observed(template, observer);
     let [first, second] = SENTINELS.each_ref().map(|s| findings(&lab, s));
     let (first, second) = (first.map_err(fail)?, second.map_err(fail)?);
     let mut findings = first;
@@ -141,7 +160,18 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
             Err(Trouble::Unsupported(reason)) => unsupported = Some(reason),
         }
     }
-    give_back(&mut frame, &mut tools);
+    if give_back(&mut frame, &mut tools) {
+        lab.note(s, Experiment::GenerationPrompt, "its end | what stands between two calls", |note| {
+            for prompt in &frame.prompts {
+                note.render("a generation prompt", &prompt.text);
+            }
+            note.render("between two calls", &tools.per_call_start);
+            note.found("tools.per_call_start", tools.per_call_start.as_str());
+            note.found("turn.assistant_start", frame.assistant_start.as_str());
+            note.found_text("content.start", &frame.content.start);
+            note.because("the prompt ends with the beginning of the marker that opens calls and answers alike");
+        });
+    }
     let mut alternatives = BTreeMap::new();
     if frame.content.mode != ContentMode::Plain {
         let beside = style.and_then(|style| calls::frame_beside_calls(lab, s, style, &frame, &tools));
@@ -157,6 +187,12 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
         // Turns of calls end otherwise than turns of answers.
         if let Some(rest) = tools.section_end.strip_suffix(end.as_str()) {
             tools.section_end.truncate(rest.len());
+            lab.note(s, Experiment::ContentBesideCalls, "how turns of calls end", |note| {
+                note.render("a turn of an answer", &frame.end).render("a turn of calls and an answer", &end);
+                note.found("tools.section_end", tools.section_end.as_str())
+                    .found("alternatives.turn.end", end.as_str());
+                note.because("what follows the answer ends the turn, and is no part of what follows the calls");
+            });
             alternatives.insert("turn.end".to_owned(), vec![end]);
         }
     }
@@ -167,11 +203,11 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
 
 /// A generation prompt may write the beginning of the marker that opens calls and answers alike: what stands between
 /// two calls and nowhere before the first belongs to the marker, not to the turn's start.
-fn give_back(frame: &mut Frame, tools: &mut Tools) {
+fn give_back(frame: &mut Frame, tools: &mut Tools) -> bool {
     let opener = tools.separator.trim();
     let is_open = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
     if opener.is_empty() || is_open.iter().any(|m| !m.trim().is_empty()) || !frame.assistant_start.ends_with(opener) {
-        return;
+        return false;
     }
     let opener = opener.to_owned();
     frame.assistant_start.truncate(frame.assistant_start.len() - opener.len());
@@ -185,12 +221,19 @@ fn give_back(frame: &mut Frame, tools: &mut Tools) {
     }
     // With the white space that stands before every opener but the first.
     tools.per_call_start = std::mem::take(&mut tools.separator);
+    true
 }
 
 fn capabilities(lab: &Lab<'_>, s: &Sentinels, style: Option<Style>, parallel: bool, reasoning: bool) -> Capabilities {
     let user = json!({"role": "user", "content": s.user});
-    let shows = |messages: &[Value], tools: &Value, needle: &str| {
-        lab.render(messages, tools, true, &[]).is_ok_and(|text| text.contains(needle))
+    let shows = |key: &str, what: &str, messages: &[Value], tools: &Value, needle: &str| {
+        let text = lab.render(messages, tools, true, &[]);
+        let is_shown = text.as_ref().is_ok_and(|text| text.contains(needle));
+        lab.note(s, Experiment::Capability, what, |note| {
+            note.result("the conversation", &text).found(key, is_shown);
+            note.because(if is_shown { "it is rendered" } else { "it is not rendered" });
+        });
+        is_shown
     };
     let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
     let offered = crate::lab::tools_for(s, std::slice::from_ref(&call));
@@ -200,14 +243,31 @@ fn capabilities(lab: &Lab<'_>, s: &Sentinels, style: Option<Style>, parallel: bo
     let nonnull = style.is_some_and(|style| {
         let null = Style { empty: Empty::Null, ..style };
         let turn = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), null);
-        turn.map_or(true, |text| text.contains("None") || text.contains("null"))
+        let nonnull = turn.as_ref().map_or(true, |text| text.contains("None") || text.contains("null"));
+        lab.note(s, Experiment::NullContent, "a call beside content that is null", |note| {
+            note.result("one call", &turn).found("capabilities.requires_nonnull_content", nonnull);
+            note.because(match (&turn, nonnull) {
+                (Err(_), _) => "the template refuses it",
+                (Ok(_), true) => "null is printed",
+                (Ok(_), false) => "null is taken for no content",
+            });
+        });
+        nonnull
     });
+    let typed = shows("capabilities.typed_content", "content as a list of typed parts", &[parts], &Value::Null, s.user)
+        && !prints_parts(lab, s);
     Capabilities {
-        tools: shows(std::slice::from_ref(&user), &offered, s.functions[0]),
+        tools: shows(
+            "capabilities.tools",
+            "tools that are offered",
+            std::slice::from_ref(&user),
+            &offered,
+            s.functions[0],
+        ),
         tool_calls: style.is_some(),
         parallel_tool_calls: parallel,
-        system_role: shows(&[system, user], &Value::Null, s.content),
-        typed_content: shows(&[parts], &Value::Null, s.user) && !prints_parts(lab, s),
+        system_role: shows("capabilities.system_role", "a system message", &[system, user], &Value::Null, s.content),
+        typed_content: typed,
         object_arguments: can(true, Empty::Text) || can(true, Empty::Null),
         string_arguments: can(false, Empty::Text) || can(false, Empty::Null),
         reasoning,
@@ -218,7 +278,15 @@ fn capabilities(lab: &Lab<'_>, s: &Sentinels, style: Option<Style>, parallel: bo
 /// Whether content parts come out as Python prints a list.
 fn prints_parts(lab: &Lab<'_>, s: &Sentinels) -> bool {
     let parts = json!({"role": "user", "content": [{"type": "text", "text": s.user}]});
-    lab.render(&[parts], &Value::Null, true, &[]).is_ok_and(|text| text.contains("'type'") || text.contains("\"type\""))
+    let text = lab.render(&[parts], &Value::Null, true, &[]);
+    let prints = text.as_ref().is_ok_and(|text| text.contains("'type'") || text.contains("\"type\""));
+    if prints {
+        lab.note(s, Experiment::Capability, "content as a list of typed parts, printed as a list", |note| {
+            note.result("the conversation", &text).found("capabilities.typed_content", false);
+            note.because("the list is printed as Python prints it");
+        });
+    }
+    prints
 }
 
 /// Where two findings differ.

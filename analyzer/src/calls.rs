@@ -7,8 +7,10 @@ use unjinja_spec::{ToolFormat, Tools};
 use crate::frame::{self, Frame};
 use crate::lab::{Call, Empty, Lab, Sentinels, Style, Turn};
 use crate::text;
+use crate::trace::Experiment;
 
 mod native;
+mod notes;
 mod tag_with_json;
 mod tagged;
 
@@ -30,14 +32,36 @@ pub(crate) fn style(lab: &Lab<'_>, s: &Sentinels) -> Option<Style> {
     let call = one(s);
     let styles = [(true, Empty::Text), (true, Empty::Null), (false, Empty::Text), (false, Empty::Null)];
     styles.into_iter().map(|(object_arguments, empty)| Style { object_arguments, empty }).find(|style| {
-        lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), *style).is_ok_and(|turn| shows(&turn, &call))
+        let turn = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), *style);
+        let is_shown = turn.as_ref().is_ok_and(|turn| shows(turn, &call));
+        lab.note(s, Experiment::CallStyle, style.words(), |note| {
+            note.result("one call", &turn);
+            if is_shown {
+                note.found("capabilities.tool_calls", true);
+                note.because("name and argument are rendered: calls are handed over in this way from here on");
+            } else {
+                note.because("name and argument are not rendered");
+            }
+        });
+        is_shown
     })
 }
 
 /// Whether a style renders a call.
 pub(crate) fn renders(lab: &Lab<'_>, s: &Sentinels, style: Style) -> bool {
     let call = one(s);
-    lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), style).is_ok_and(|turn| shows(&turn, &call))
+    let turn = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), style);
+    let is_shown = turn.as_ref().is_ok_and(|turn| shows(turn, &call));
+    lab.note(s, Experiment::Capability, style.words(), |note| {
+        note.result("one call", &turn);
+        if is_shown {
+            let key = if style.object_arguments { "object_arguments" } else { "string_arguments" };
+            note.found(&format!("capabilities.{key}"), true).because("name and argument are rendered");
+        } else {
+            note.because("name and argument are not rendered");
+        }
+    });
+    is_shown
 }
 
 fn shows(turn: &str, call: &Call) -> bool {
@@ -72,13 +96,16 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame) ->
     let parallel = pair.is_some();
     let lead = lead_after_content(lab, s, style, frame, &single);
     let turns = Turns { one: single, two: pair, lead };
-    let mut tools = match native::find(s, &turns)? {
-        Some(tools) => tools,
-        None => match tag_with_json::find(s, &turns)? {
-            Some(tools) => tools,
-            None => tagged::find(lab, s, style, frame, &turns)?,
+    let found = match native::find(s, &turns) {
+        Ok(None) => match tag_with_json::find(s, &turns) {
+            Ok(None) => tagged::find(lab, s, style, frame, &turns).map(Some),
+            found => found,
         },
+        found => found,
     };
+    let found = found.and_then(|tools| tools.ok_or(Trouble::NoCalls));
+    notes::calls(lab, s, style, &turns, &found);
+    let mut tools = found?;
     if tools.format == ToolFormat::TagWithTagged {
         tools.uses_python_dicts = tagged::prints_python(lab, s, style);
     }
@@ -129,11 +156,15 @@ fn lead_after_content(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame,
     let (with, without) = (space(rest), space(single));
     let same = rest.trim_start().get(..8.min(rest.trim_start().len()))
         == single.trim_start().get(..8.min(rest.trim_start().len()));
-    if same && with.len() > without.len() {
-        with.strip_suffix(without).unwrap_or(with).to_owned()
-    } else {
-        String::new()
-    }
+    let lead = if same && with.len() > without.len() { with.strip_suffix(without).unwrap_or(with) } else { "" };
+    lab.note(s, Experiment::ContentBesideCalls, "a call alone | behind an answer", |note| {
+        note.render("behind an answer", rest).render("alone", single);
+        note.because(match lead {
+            "" => "before the first marker stands the same white space, or an answer is not followed by it".to_owned(),
+            lead => format!("behind an answer {lead:?} stands before the first marker too: it is that marker's layout"),
+        });
+    });
+    lead.to_owned()
 }
 
 /// What follows an answer that is written after its calls, which is all that ends such a turn.
@@ -142,7 +173,14 @@ pub(crate) fn end_after_content(lab: &Lab<'_>, s: &Sentinels, style: Style) -> O
     let turn = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)).with_content(s.content), style).ok()?;
     let content = text::once(&turn, s.content)?;
     let name = text::once(&turn, &call.name)?;
-    (name.end < content.start).then(|| turn[content.end..].to_owned())
+    let end = (name.end < content.start).then(|| turn[content.end..].to_owned());
+    lab.note(s, Experiment::ContentBesideCalls, "what ends a turn of an answer and a call", |note| {
+        note.render("an answer and a call", &turn).because(match &end {
+            Some(_) => "the answer stands behind the call: what follows it ends the turn",
+            None => "the answer stands before the call",
+        });
+    });
+    end
 }
 
 /// C1 beside T1: what stands around an answer that calls follow, where that is not what stands around one alone.
@@ -164,14 +202,33 @@ pub(crate) fn frame_beside_calls(
     let known = before.trim() == frame.content.start.trim() && after.trim() == frame.content.end.trim();
     // Some templates write it just as reasoning.
     let is_reasoning = before.trim() == frame.reasoning.start.trim();
-    (!known && !is_reasoning && !before.trim().is_empty()).then(|| (before.to_owned(), after.to_owned()))
+    let is_other = !known && !is_reasoning && !before.trim().is_empty();
+    lab.note(s, Experiment::ContentBesideCalls, "what stands around an answer that a call follows", |note| {
+        note.render("an answer and a call", &turn);
+        if is_other {
+            note.found("alternatives.content.start", before).found("alternatives.content.end", after);
+            note.because("it is not what stands around an answer alone: another form of the same markers");
+        } else {
+            note.because("it is what stands around an answer alone, or around reasoning, or nothing");
+        }
+    });
+    is_other.then(|| (before.to_owned(), after.to_owned()))
 }
 
 /// Whether the answer stands behind the calls of a turn that has both.
 pub(crate) fn content_after_calls(lab: &Lab<'_>, s: &Sentinels, style: Style) -> bool {
     let Ok(turn) = lab.turn(s, &Turn::calls(&[one(s)]).with_content(s.content), style) else { return false };
     let places = (text::once(&turn, s.content), turn.find(s.functions[0]));
-    matches!(places, (Some(content), Some(call)) if content.start > call)
+    let after = matches!(places, (Some(content), Some(call)) if content.start > call);
+    lab.note(s, Experiment::ContentBesideCalls, "whether the answer or the call comes first", |note| {
+        note.render("an answer and a call", &turn).found("content.after_calls", after);
+        note.because(if after {
+            "the answer stands behind the call"
+        } else {
+            "the answer does not stand behind the call"
+        });
+    });
+    after
 }
 
 fn space(text: &str) -> &str {

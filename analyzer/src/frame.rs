@@ -6,6 +6,9 @@ use unjinja_spec::{Channel, Content, ContentMode, GenerationPrompt, Reasoning, R
 
 use crate::lab::{Call, Empty, Lab, PARTS, Sentinels, Style, Turn};
 use crate::text;
+use crate::trace::Experiment;
+
+mod notes;
 
 /// Names under which templates look for an assistant's reasoning.
 const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
@@ -62,19 +65,29 @@ pub(crate) struct Frame {
     pub empty_reasoning: Vec<String>,
 }
 
-const PLAIN: Style = Style { object_arguments: true, empty: Empty::Text };
+pub(crate) const PLAIN: Style = Style { object_arguments: true, empty: Empty::Text };
 
 /// Finds the frame. `calls` is how calls are rendered, where they are.
 pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result<Frame, String> {
-    let answer = lab
-        .turn(s, &Turn::content(s.content), PLAIN)
-        .map_err(|error| format!("C1: an answer to a user message cannot be rendered: {error}"))?;
-    let at = text::once(&answer, s.content)
-        .ok_or_else(|| format!("C1: the answer does not stand exactly once in its turn: {answer:?}"))?;
+    let answer = lab.turn(s, &Turn::content(s.content), PLAIN);
+    let no_answer = |why: &str| {
+        lab.note(s, Experiment::C1, "an answer to a user's message", |note| {
+            note.result("the answer's turn", &answer).because(why);
+        });
+    };
+    let answer = answer.as_ref().map_err(|error| {
+        no_answer("it cannot be rendered: there is nothing to compare with");
+        format!("C1: an answer to a user message cannot be rendered: {error}")
+    })?;
+    let at = text::once(answer, s.content).ok_or_else(|| {
+        no_answer("the answer does not stand exactly once in its turn");
+        format!("C1: the answer does not stand exactly once in its turn: {answer:?}")
+    })?;
     let before = &answer[..at.start];
     let after = &answer[at.end..];
-    let past = lab.past_turn(s, &Turn::content(s.content), PLAIN).ok();
-    let past_at = past.as_deref().and_then(|past| text::once(past, s.content).map(|at| (past, at)));
+    let past_result = lab.past_turn(s, &Turn::content(s.content), PLAIN);
+    let past = past_result.as_ref().ok();
+    let past_at = past.and_then(|past| text::once(past, s.content).map(|at| (past.as_str(), at)));
 
     let mut frame = Frame::default();
     let mut raw_prompts = generation_prompts(lab, s);
@@ -85,26 +98,29 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
 
     // The turn's start is what all its forms have in common.
     let mut start = before.to_owned();
-    let narrow = |start: &mut String, other: &str| {
+    let mut forms = vec![("an answer", answer.clone())];
+    let mut narrow = |start: &mut String, form: &'static str, other: &str| {
         let common = text::common_prefix(start, other);
         start.truncate(common);
+        forms.push((form, other.to_owned()));
     };
     if let Some((past, at)) = &past_at {
-        narrow(&mut start, &past[..at.start]);
+        narrow(&mut start, "up to an answer that another message follows", &past[..at.start]);
     }
     for (_, prompt) in &raw_prompts {
         if !prompt.is_empty() || raw_prompts.iter().any(|(_, other)| !other.is_empty()) {
-            narrow(&mut start, prompt);
+            narrow(&mut start, "a generation prompt", prompt);
         }
     }
     if let Some(style) = calls
         && let Ok(turn) = lab.turn(s, &Turn::calls(std::slice::from_ref(&call)), style)
     {
-        narrow(&mut start, &turn);
+        narrow(&mut start, "a call", &turn);
     }
     if let Some(shown) = &shown {
-        narrow(&mut start, &shown.before);
+        narrow(&mut start, "up to the reasoning", &shown.before);
     }
+    let common = start.clone();
 
     let mut reasoning = shown.as_ref().map(|shown| markers_shown(shown, &start)).unwrap_or_default();
     // Some turns begin with the marker that opens reasoning, whatever they hold.
@@ -134,6 +150,17 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     }
     let start = start.as_str();
     frame.assistant_start = start.to_owned();
+    lab.note(s, Experiment::C1, "what all forms of a turn begin with", |note| {
+        for (form, text) in &forms {
+            note.render(*form, text);
+        }
+        note.found("turn.assistant_start", start);
+        note.because(if start == common {
+            "all of them begin with it"
+        } else {
+            "all of them begin with it, without the marker of reasoning that stands in it"
+        });
+    });
 
     // What stands before the answer where there is no reasoning: nothing, an empty block of it, or a wrapper.
     let lead = before.get(start.len()..).unwrap_or("");
@@ -153,6 +180,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     if let Some(shown) = &shown {
         split_content(&mut frame, &mut reasoning, shown, lead);
         instead_of_calls(&mut frame, &mut reasoning, shown, after);
+        notes::reasoning(lab, s, shown, &call, calls, &reasoning);
     } else if !lead.trim().is_empty() {
         frame.content.mode = ContentMode::AlwaysWrapped;
         frame.content.start = lead.to_owned();
@@ -162,9 +190,16 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     if frame.content.mode == ContentMode::AlwaysWrapped {
         frame.content.end = wrapper;
     }
+    lab.note(s, Experiment::C1, "an answer that ends the conversation | one that another message follows", |note| {
+        note.render("the last message", answer).result("followed by another", &past_result);
+        note.found("turn.end", frame.end.as_str());
+        note.found("content.mode", serde_json::to_value(frame.content.mode).unwrap_or_default());
+        note.found_text("content.start", &frame.content.start).found_text("content.end", &frame.content.end);
+        note.because("what stands around the answer in both is the turn's, or a wrapper of the answer where it stands there beyond the turn's start and end");
+    });
 
     let ends = [format!("{}{}", frame.content.end, frame.end), frame.end.clone()];
-    frame.user_start = user_start(lab, s, past.as_deref().unwrap_or(""), &ends);
+    frame.user_start = user_start(lab, s, past.map_or("", String::as_str), &ends);
     if reasoning.mode == ReasoningMode::None
         && frame.content.mode == ContentMode::Plain
         && let Some((instructed, content)) = instructed_reasoning(lab, s)
@@ -174,6 +209,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     // A variable that changes the prompt otherwise than by the marks of reasoning switches something else.
     let marks = [reasoning.start.trim().to_owned(), reasoning.end.trim().to_owned()];
     let marked = |text: &str| marks.iter().any(|mark| !mark.is_empty() && text.contains(mark.as_str()));
+    let switched = raw_prompts.clone();
     if !raw_prompts.iter().any(|(switch, text)| switch.is_some() && marked(text)) {
         raw_prompts.retain(|(switch, _)| switch.is_none());
     }
@@ -181,6 +217,7 @@ pub(crate) fn find(lab: &Lab<'_>, s: &Sentinels, calls: Option<Style>) -> Result
     if reasoning.switch.is_empty() {
         reasoning.switch = switch_of(&raw_prompts);
     }
+    notes::prompts(lab, s, &switched, &frame.prompts, &reasoning);
     // Where the absence of reasoning is written otherwise than by an empty block.
     reasoning.empty =
         frame.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim())).cloned().unwrap_or_default();
@@ -233,11 +270,20 @@ fn shown_reasoning(lab: &Lab<'_>, s: &Sentinels, call: &Call, calls: Option<Styl
             // A field that no marker follows is no reasoning: a name, a date.
             let marked = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
             if !marked(&to_content) && !marked(&to_call) {
+                notes::no_reasoning(lab, s, &field, call, calls, "no marker follows its text: it is no reasoning");
                 continue;
             }
             let call_alone = calls.and_then(|style| lab.turn(s, &Turn::calls(std::slice::from_ref(call)), style).ok());
             return Some(Shown { field, with_content, before, to_content, to_call, call_alone, after_content });
         }
+        notes::no_reasoning(
+            lab,
+            s,
+            &field,
+            call,
+            calls,
+            "its text is not rendered, not once, or not before the answer",
+        );
     }
     None
 }
@@ -435,13 +481,22 @@ fn user_start(lab: &Lab<'_>, s: &Sentinels, past: &str, ends: &[String]) -> Stri
     if let Some(at) = past.rfind(s.content) {
         let rest = &past[at + s.content.len()..];
         if let Some(start) = ends.iter().find_map(|end| rest.strip_prefix(end.as_str())) {
+            lab.note(s, Experiment::UserTurn, "between an answer and the next user's message", |note| {
+                note.render("from the assistant's turn to that message", past).found("turn.user_start", start);
+                note.because("it is what stands there behind the end of the turn");
+            });
             return start.to_owned();
         }
     }
     let user = json!({"role": "user", "content": s.user});
     let rendered = lab.render(&[user], &Value::Null, false, &[]).unwrap_or_default();
     let before = rendered.find(s.user).map_or("", |at| &rendered[..at]);
-    text::tags(before).last().map_or(String::new(), |tag| (*tag).to_owned())
+    let start = text::tags(before).last().map_or(String::new(), |tag| (*tag).to_owned());
+    lab.note(s, Experiment::UserTurn, "a user's message alone", |note| {
+        note.render("the conversation", &rendered).found("turn.user_start", start.as_str());
+        note.because("it is the last tag before the message");
+    });
+    start
 }
 
 /// R2: the generation prompts, with the switch that gave each.
@@ -455,7 +510,12 @@ fn generation_prompts(lab: &Lab<'_>, s: &Sentinels) -> RawPrompts {
     for switch in switches(lab) {
         let given = |on: bool| lab.generation_prompt(s, &Value::Null, &[(&switch, on.into())]).ok();
         let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
-        if on != off {
+        if on == off {
+            lab.note(s, Experiment::R2, format_args!("{switch} = true | {switch} = false"), |note| {
+                note.render(format!("prompt with {switch} = true"), &on);
+                note.render(format!("prompt with {switch} = false"), &off).because("it does not change the prompt");
+            });
+        } else {
             prompts.push((Some((switch.to_owned(), true)), on));
             prompts.push((Some((switch.to_owned(), false)), off));
             break;
@@ -515,7 +575,16 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
         let content = format!("{first}{tag}{second}");
         let turn = Turn::content(&content);
         let renders = [lab.turn(s, &turn, PLAIN), lab.past_turn(s, &turn, PLAIN)];
-        renders.iter().flatten().any(|text| text.contains(second) && !text.contains(first))
+        let split = renders.iter().flatten().any(|text| text.contains(second) && !text.contains(first));
+        lab.note(s, Experiment::HiddenHistory, format_args!("{tag} in the middle of an answer"), |note| {
+            note.result("the last message", &renders[0]).result("followed by another", &renders[1]);
+            if split {
+                note.found("reasoning.end", tag).because("the template drops what stands before it");
+            } else {
+                note.because("the template does not split on it");
+            }
+        });
+        split
     };
     let beyond = |text: &'_ str| text.get(start.len()..).unwrap_or("").to_owned();
     let beyond: Vec<String> = prompts.iter().map(|(_, text)| beyond(text)).collect();
@@ -542,7 +611,18 @@ fn hidden_reasoning(lab: &Lab<'_>, s: &Sentinels, start: &mut String, prompts: &
             Some(rest[..tag.len() + space].to_owned())
         })
     };
-    Some(Reasoning { mode: ReasoningMode::TagBased, start: layout(&open).unwrap_or(open), end, ..Reasoning::default() })
+    let opening = layout(&open).unwrap_or(open);
+    lab.note(s, Experiment::HiddenHistory, "what opens reasoning that history hides", |note| {
+        for (switch, text) in prompts {
+            let given = switch.as_ref().map_or(String::new(), |(name, on)| format!(", {name} = {on}"));
+            note.render(format!("a generation prompt{given}"), text);
+        }
+        note.found("reasoning.start", opening.as_str()).found("reasoning.end", end.as_str());
+        note.because(
+            "it is the counterpart of the closing marker, or what a generation prompt writes and does not close",
+        );
+    });
+    Some(Reasoning { mode: ReasoningMode::TagBased, start: opening, end, ..Reasoning::default() })
 }
 
 /// R2 where neither history nor the generation prompt shows reasoning: what the switch adds to the prompt tells the
@@ -558,7 +638,19 @@ fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Cont
             let end = tags.iter().find(|end| end.contains('/') && is_counterpart(open, end))?;
             Some(((*open).to_owned(), (*end).to_owned()))
         });
-        let Some((start, end)) = pairs.next() else { continue };
+        let pair = pairs.next();
+        lab.note(s, Experiment::R2, format_args!("the whole prompt, {switch} = true | {switch} = false"), |note| {
+            note.render(format!("{switch} = true"), &on).render(format!("{switch} = false"), &off);
+            match &pair {
+                Some((start, end)) => {
+                    note.found("reasoning.start", start.as_str()).found("reasoning.end", end.as_str());
+                    note.found("reasoning.switch", switch.as_str());
+                    note.because("switched on, the prompt tells the model between which tags to reason")
+                }
+                None => note.because("switched on, the prompt names no pair of tags that it does not name otherwise"),
+            };
+        });
+        let Some((start, end)) = pair else { continue };
         let content = pairs.find(|(open, _)| *open != start).map(|(start, end)| Content {
             mode: ContentMode::WrappedWithReasoning,
             start,

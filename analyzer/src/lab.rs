@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::render::{RenderError, Template};
 use crate::text;
+use crate::trace::{Comparison, Experiment};
 
 /// Words that occur in no template, one for each field.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +68,18 @@ pub(crate) struct Call {
     pub name: String,
     pub id: String,
     pub arguments: Map<String, Value>,
+}
+
+impl Style {
+    /// The style in words.
+    pub(crate) fn words(self) -> &'static str {
+        match (self.object_arguments, self.empty) {
+            (true, Empty::Text) => "arguments as an object, content an empty text",
+            (true, Empty::Null) => "arguments as an object, content null",
+            (false, Empty::Text) => "arguments as JSON text, content an empty text",
+            (false, Empty::Null) => "arguments as JSON text, content null",
+        }
+    }
 }
 
 impl Call {
@@ -143,16 +156,42 @@ impl Turn {
     }
 }
 
+/// Who is told of each comparison.
+pub(crate) type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
+
 /// A template and what was asked of it.
 pub(crate) struct Lab<'t> {
     pub template: &'t Template,
+    observer: Option<RefCell<&'t mut Observer<'t>>>,
     renders: Cell<u32>,
     cache: RefCell<HashMap<String, Result<String, RenderError>>>,
 }
 
 impl<'t> Lab<'t> {
     pub(crate) fn new(template: &'t Template) -> Self {
-        Self { template, renders: Cell::new(0), cache: RefCell::default() }
+        Self { template, observer: None, renders: Cell::new(0), cache: RefCell::default() }
+    }
+
+    /// The same, and each comparison is told to `observer`.
+    pub(crate) fn observed(template: &'t Template, observer: Option<&'t mut Observer<'t>>) -> Self {
+        Self { observer: observer.map(RefCell::new), ..Self::new(template) }
+    }
+
+    /// Tells of a comparison, where someone listens: else `note` is never called. What it says must be what the
+    /// analysis has seen; it may ask for renders again that were made, but for no others.
+    pub(crate) fn note(
+        &self,
+        s: &Sentinels,
+        experiment: Experiment,
+        varied: impl std::fmt::Display,
+        note: impl FnOnce(&mut Comparison),
+    ) {
+        let Some(observer) = &self.observer else { return };
+        let renders = self.renders();
+        let mut comparison = Comparison::new(experiment, varied.to_string(), s);
+        note(&mut comparison);
+        debug_assert_eq!(renders, self.renders(), "{experiment}: a note renders nothing new");
+        observer.borrow_mut()(&comparison.finish(s));
     }
 
     /// How many distinct conversations were rendered.
@@ -194,7 +233,14 @@ impl<'t> Lab<'t> {
         for (message, tools) in turns {
             self.renders.set(self.renders.get() + 1);
             let context = self.context(&[user.clone(), message], &tools, false, &[]);
-            let (_, reads) = self.template.render_watched(&context);
+            let (text, reads) = self.template.render_watched(&context);
+            let calls = context["messages"][1].get("tool_calls").is_some();
+            self.note(s, Experiment::MessageFields, if calls { "a turn that calls" } else { "an answer" }, |note| {
+                let paths: Vec<&str> =
+                    reads.paths().iter().filter_map(|path| path.strip_prefix("messages[].")).collect();
+                note.result("the conversation", &text);
+                note.because(format!("of its messages the template looks for {}", paths.join(", ")));
+            });
             for path in reads.paths() {
                 if let Some(field) = path.strip_prefix("messages[].")
                     && !field.contains(['.', '['])
@@ -289,7 +335,17 @@ impl<'t> Lab<'t> {
         let after = self.render(&[user], tools, true, extra)?;
         let least = after.rfind(s.user).map_or(0, |at| at + s.user.len());
         let start = if after.starts_with(&before) { before.len() } else { text::common_prefix(&before, &after) };
-        Ok(after[start.max(least)..].to_owned())
+        let prompt = &after[start.max(least)..];
+        self.note(s, Experiment::GenerationPrompt, Given(extra), |note| {
+            note.render("add_generation_prompt = false", &before).render("add_generation_prompt = true", &after);
+            note.found("generation_prompt.text", prompt);
+            note.because(if prompt.is_empty() {
+                "nothing is added behind the user's message"
+            } else {
+                "it is what is added behind the user's message"
+            });
+        });
+        Ok(prompt.to_owned())
     }
 
     /// The variables of a render.
@@ -313,6 +369,16 @@ impl<'t> Lab<'t> {
             context.insert((*name).to_owned(), value.clone());
         }
         Value::Object(context)
+    }
+}
+
+/// Template variables that an experiment sets, in words.
+struct Given<'v>(&'v [(&'v str, Value)]);
+
+impl std::fmt::Display for Given<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("without and with a generation prompt")?;
+        self.0.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
     }
 }
 

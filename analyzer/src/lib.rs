@@ -7,7 +7,8 @@ mod calls;
 mod frame;
 mod lab;
 mod text;
+pub mod trace;
 mod verify;
 
-pub use analyze::{AnalyzeError, Naming, analyze, name_of, sha256};
+pub use analyze::{AnalyzeError, Naming, analyze, analyze_traced, name_of, sha256};
 pub use verify::{Failure, Rendered, Verification, render_calls, verify};

@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use proc_macro2::TokenStream;
 use quote::quote;
 use unjinja_analyzer::render::Template;
-use unjinja_analyzer::{Naming, analyze, sha256, verify};
+use unjinja_analyzer::trace::Comparison;
+use unjinja_analyzer::{Naming, analyze, analyze_traced, sha256, verify};
 use unjinja_spec::{FormatSpec, Overlay};
 
 pub use self::source::{MODEL_FILES, Source, SourceError, sources_in, split_variant};
@@ -184,7 +185,8 @@ fn corrected(spec: &FormatSpec, path: &Path) -> Result<FormatSpec, BuildError> {
 /// # Errors
 /// Where the template has a syntax error or cannot be analysed.
 pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildError> {
-    analyze_template(&Template::parse(&naming.file, text).map_err(BuildError::new)?, naming)
+    let template = Template::parse(&naming.file, text).map_err(BuildError::new)?;
+    Ok(judged(&template, analyze(&template, naming).map_err(BuildError::new)?))
 }
 
 /// Analyses and verifies the template of a file, with the special tokens that the file says.
@@ -192,11 +194,28 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
 /// # Errors
 /// Where the template has a syntax error or cannot be analysed.
 pub fn analyze_source(source: &Source, naming: &Naming) -> Result<FormatSpec, BuildError> {
-    analyze_template(&source.template().map_err(BuildError::new)?, naming)
+    let template = source.template().map_err(BuildError::new)?;
+    Ok(judged(&template, analyze(&template, naming).map_err(BuildError::new)?))
 }
 
-fn analyze_template(template: &Template, naming: &Naming) -> Result<FormatSpec, BuildError> {
-    let mut spec = analyze(template, naming).map_err(BuildError::new)?;
+/// Who is told of the comparisons of an analysis.
+pub type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
+
+/// The same as [`analyze_source`], and `observe` is told of each comparison as it is made.
+///
+/// # Errors
+/// Those of [`analyze_source`]; what was compared until then was told.
+pub fn analyze_source_traced(
+    source: &Source,
+    naming: &Naming,
+    observe: &mut Observer<'_>,
+) -> Result<FormatSpec, BuildError> {
+    let template = source.template().map_err(BuildError::new)?;
+    Ok(judged(&template, analyze_traced(&template, naming, observe).map_err(BuildError::new)?))
+}
+
+/// A new spec with what its round trips say of it.
+fn judged(template: &Template, mut spec: FormatSpec) -> FormatSpec {
     if spec.unsupported.is_none() {
         // What the analysis found may not be enough to make a parser from.
         spec.unsupported = spec.check().err().map(|error| {
@@ -214,7 +233,7 @@ fn analyze_template(template: &Template, naming: &Naming) -> Result<FormatSpec, 
             Err(error) => spec.unsupported = Some(error.problems.join("; ")),
         }
     }
-    Ok(spec)
+    spec
 }
 
 /// For a build script: compiles every template of a folder ([`sources_in`] says what it takes; `NAME.overlay.toml` beside

@@ -10,7 +10,8 @@ use unjinja_spec::{FormatSpec, ReasoningMode};
 use clap::Args;
 
 use crate::failure::{Done, Failure};
-use crate::ui::{NAME, Ui, WARNING, paint, shown};
+use crate::ui::{NAME, Ui, WARNING, paint};
+use crate::visible;
 use crate::{Format, input, manifest, output};
 
 /// The arguments of `analyze`.
@@ -89,7 +90,7 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<A
         progress.set_message(file.clone());
         analysed.paths.insert(file.clone(), template.path.clone());
         let naming = template.naming(sources.get(&file).map_or("", String::as_str));
-        match unjinja_build::analyze_source(&template, &naming) {
+        match crate::log::analyze(&template, &naming) {
             Ok(spec) => analysed.add(spec),
             Err(error) => analysed.problems.push((file, error.to_string())),
         }
@@ -145,10 +146,10 @@ fn line(spec: &FormatSpec) -> String {
     let name = format!("{}{}", paint(NAME, name), " ".repeat(45_usize.saturating_sub(name.len())));
     let trips = spec.evidence.round_trips;
     match &spec.unsupported {
-        Some(reason) => format!("{name} {}: {}", paint(WARNING, "unsupported"), shown(reason)),
+        Some(reason) => format!("{name} {}: {}", paint(WARNING, "unsupported"), visible::lines(reason)),
         None => format!(
             "{name} {tools:16} {}; {} of {} round trips, {} renders",
-            shown(&reasoning),
+            visible::lines(&reasoning),
             trips.held,
             trips.tried,
             spec.evidence.renders

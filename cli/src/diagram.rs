@@ -26,6 +26,24 @@ pub(crate) fn svg(grammar: &str) -> String {
     diagram.to_string()
 }
 
+/// The rules of a grammar, each with its name and its diagram as SVG, without a style of its own.
+pub(crate) fn rules(grammar: &str) -> Vec<(String, String)> {
+    let rules = grammar.lines().filter_map(|line| line.split_once(" ::= "));
+    let drawn = rules.map(|(name, body)| {
+        let parts: Vec<Track> = vec![Box::new(SimpleStart), Reader { rest: body }.choice(), Box::new(SimpleEnd)];
+        let track = Sequence::new(parts);
+        // One attribute only: they are written in no certain order. The margin is the diagram's own.
+        let width = format!("width: {}px", track.width() + 2 * MARGIN);
+        let mut diagram = Diagram::new(track);
+        diagram.attr("style".to_owned()).or_insert(width);
+        (name.to_owned(), diagram.to_string())
+    });
+    drawn.collect()
+}
+
+/// What a diagram leaves free at each side.
+const MARGIN: i64 = 10;
+
 /// The same on dark ground.
 const DARK: &str = "@media (prefers-color-scheme: dark) {
   svg.railroad { background-color: #1b1d22; }

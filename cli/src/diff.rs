@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use unjinja_spec::{FormatSpec, diff};
+use unjinja_spec::diff;
 
 use crate::failure::{Done, Failure};
 use crate::report::{Changed, Outcome, Report, ReportFormat, Row};
@@ -31,8 +31,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         if arguments.overlays {
             return whose::read(path, None);
         }
-        let spec = FormatSpec::from_toml(&input::text(path)?, &path.display().to_string());
-        spec.map_err(|e| Failure::Input(e.to_string()))
+        whose::read_bare(path)
     };
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let changes = diff(&old, &new);

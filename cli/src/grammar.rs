@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         };
     }
     let tools = match &arguments.tools {
-        Some(path) => Some(Tools::from_json(&input::text(path)?).map_err(|e| Failure::file(path, e))?),
+        Some(path) => Some(input::tools(path)?),
         None => None,
     };
     let options = options(arguments)?;
@@ -92,8 +92,7 @@ fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
         options = options.generation_prompt(prompt);
     }
     if let Some(path) = &arguments.schema {
-        let schema = serde_json::from_str(&input::text(path)?).map_err(|e| Failure::file(path, e))?;
-        options = options.response_schema(schema);
+        options = options.response_schema(input::json(path)?);
     }
     Ok(options)
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use unjinja_build::{Source, SourceError};
+use unjinja_runtime::Tools;
+use unjinja_spec::Problem;
 
 use crate::failure::{Done, Failure};
 
@@ -54,6 +56,33 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         Failure::file(path, format!("the file is not UTF-8: bad byte at offset {}", error.utf8_error().valid_up_to()))
     })
+}
+
+/// The JSON of a file.
+pub(crate) fn json(path: &Path) -> Result<Value, Failure> {
+    parse_json(&path.display().to_string(), &text(path)?)
+}
+
+/// A text as JSON; where it is none, the error shows the place.
+pub(crate) fn parse_json(name: &str, text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let whole = error.to_string();
+        let cause = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(cause, _)| cause);
+        let place = (error.line(), error.column());
+        let problem = Problem::at(
+            name,
+            text,
+            place,
+            format!("this is no JSON: {cause}"),
+            "correct what is marked, or what stands before it",
+        );
+        Failure::Input(problem.to_string())
+    })
+}
+
+/// The tools of a file in OpenAI's form.
+pub(crate) fn tools(path: &Path) -> Result<Tools, Failure> {
+    Tools::from_openai(&json(path)?).map_err(|e| Failure::file(path, e))
 }
 
 /// That there is such a folder.

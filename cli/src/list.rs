@@ -9,7 +9,8 @@ use unjinja_spec::ReasoningMode;
 use crate::Format;
 use crate::failure::{Done, Failure};
 use crate::output;
-use crate::ui::{FAINT, NAME, paint, shown};
+use crate::ui::{FAINT, NAME, paint};
+use crate::visible;
 
 /// Lists the specs of a folder: as a Markdown table, or as JSON.
 pub(crate) fn specs(folder: &Path, format: Format) -> Done {
@@ -52,7 +53,7 @@ pub(crate) fn models(format: Format) -> Done {
         let facts = parser.facts();
         let source = if facts.source.is_empty() { facts.files.first().copied().unwrap_or("") } else { facts.source };
         let space = " ".repeat(width - facts.name.len() + 2);
-        writeln!(out, "{}{space}{}", paint(NAME, facts.name), paint(FAINT, &shown(source)))?;
+        writeln!(out, "{}{space}{}", paint(NAME, facts.name), paint(FAINT, &visible::lines(source)))?;
     }
     Ok(())
 }

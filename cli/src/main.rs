@@ -11,6 +11,7 @@ mod check;
 mod codegen;
 mod diagram;
 mod diff;
+mod explain;
 mod failure;
 #[cfg(feature = "fetch")]
 mod fetch;
@@ -19,6 +20,7 @@ mod grammar;
 mod hub;
 mod input;
 mod list;
+mod log;
 // Without `fetch` it only says whose templates are.
 #[cfg_attr(not(feature = "fetch"), allow(dead_code))]
 mod manifest;
@@ -29,6 +31,7 @@ mod render;
 mod report;
 mod ui;
 mod verify;
+mod visible;
 mod whose;
 
 use failure::{Done, Failure};
@@ -48,6 +51,9 @@ struct Cli {
     /// Print results and errors alone.
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Tell of each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
+    #[arg(short, long, global = true)]
+    verbose: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -112,6 +118,11 @@ enum Command {
         after_help = "The manifest lists templates:\n\n  [[source]]\n  name = \"command_r_plus_tool_use\"       # of the spec\n  repo = \"CohereForAI/c4ai-command-r-plus\"\n  revision = \"main\"                      # a branch, a tag or a commit; this is the default\n  file = \"tokenizer_config.json\"         # by default the file that the model keeps its template in\n  template = \"tool_use\"                  # one of several named templates\n  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja\n\nExamples:\n  unjinja fetch --manifest generated/sources.toml --out hub          # all\n  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b\n  HF_TOKEN=hf_… unjinja fetch --out hub                              # models that ask for a licence\n  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml\n\nHF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE mean what they mean to the Hub's other clients."
     )]
     Fetch(fetch::Arguments),
+    /// Show what an analysis saw, and what each byte of an output is taken for.
+    #[command(
+        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
+    )]
+    Explain(explain::Arguments),
     /// List the models whose parsers are compiled in, or the specs of a folder.
     #[command(after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table")]
     List {
@@ -142,13 +153,14 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    log::begin(cli.verbose);
     cli.color.write_global();
     match run(&cli.command, Ui { quiet: cli.quiet }) {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             // Some messages are framed excerpts, which begin in this way.
             let text = failure.to_string();
-            let text = ui::shown(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+            let text = visible::lines(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
             anstream::eprintln!(
                 "{} {}",
                 paint(BAD, "error:"),
@@ -171,6 +183,7 @@ fn run(command: &Command, ui: Ui) -> Done {
         Command::Codegen(arguments) => codegen::run(arguments, ui),
         #[cfg(feature = "fetch")]
         Command::Fetch(arguments) => fetch::run(arguments, ui),
+        Command::Explain(arguments) => explain::run(arguments),
         Command::List { specs: Some(folder), format } => list::specs(folder, *format),
         Command::List { specs: None, format } => list::models(*format),
         Command::Completions { shell } => {

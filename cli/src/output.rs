@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::failure::Done;
+use crate::visible;
 
 /// Prints one JSON document.
 pub(crate) fn json(value: &impl Serialize) -> Done {
@@ -27,5 +28,5 @@ pub(crate) fn json_line(value: &impl Serialize) -> Done {
 /// A path as a shell reads it.
 pub(crate) fn argument(path: &Path) -> String {
     let text = path.to_string_lossy();
-    shlex::try_quote(&text).map_or_else(|_| unjinja_spec::visible(&text), std::borrow::Cow::into_owned)
+    shlex::try_quote(&text).map_or_else(|_| visible::line(&text), std::borrow::Cow::into_owned)
 }

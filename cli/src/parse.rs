@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use unjinja_runtime::{Event, Options, Tools};
+use unjinja_runtime::{Event, Options};
 
 use crate::failure::{Done, Failure};
 use crate::ui::Ui;
@@ -94,8 +94,7 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let mut options =
         Options::new().extract_reasoning(!arguments.keep_reasoning).parallel_tool_calls(!arguments.no_parallel);
     if let Some(path) = &arguments.tools {
-        let tools = Tools::from_json(&input::text(path)?).map_err(|e| Failure::file(path, e))?;
-        options = options.tools(&tools);
+        options = options.tools(&input::tools(path)?);
     }
     if let Some(switch) = arguments.thinking {
         options = options.thinking(switch == Switch::On);

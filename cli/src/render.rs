@@ -55,12 +55,11 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     let (context, place) = if input::is_stdin(&arguments.context) {
         let mut context = String::new();
         std::io::stdin().read_to_string(&mut context)?;
-        (context, "on standard input".to_owned())
+        (context, "standard input".to_owned())
     } else {
-        (input::text(&arguments.context)?, format!("in {}", arguments.context.display()))
+        (input::text(&arguments.context)?, arguments.context.display().to_string())
     };
-    let context: Value =
-        serde_json::from_str(&context).map_err(|e| Failure::Input(format!("the context {place} is no JSON: {e}")))?;
+    let context = input::parse_json(&place, &context)?;
     let text = template.render(&context).map_err(|e| Failure::Found(e.to_string()))?;
     if arguments.format == Format::Json {
         return output::json(&json!({"text": text}));

@@ -10,7 +10,8 @@ use unjinja_spec::{Change, Effect, line_of, worst};
 
 use crate::failure::Done;
 use crate::output;
-use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint, shown};
+use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
+use crate::visible;
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -161,9 +162,9 @@ impl Report {
                 (Outcome::Broken(_) | Outcome::Unreadable(_), _) | (_, Some(Effect::Breaking)) => BAD,
                 _ => WARNING,
             };
-            let sentence = shown(&row.outcome.sentence());
+            let sentence = visible::lines(&row.outcome.sentence());
             let (first, more) = sentence.split_once('\n').unwrap_or((&sentence, ""));
-            writeln!(out, "{}: {}", paint(NAME, &shown(&row.name)), paint(style, first))?;
+            writeln!(out, "{}: {}", paint(NAME, &visible::lines(&row.name)), paint(style, first))?;
             for line in more.lines() {
                 writeln!(out, "  {line}")?;
             }
@@ -175,7 +176,7 @@ impl Report {
                 }
                 Outcome::Idle(keys) => {
                     for key in keys {
-                        writeln!(out, "  line {}: {}", key.line, shown(&key.sentence()))?;
+                        writeln!(out, "  line {}: {}", key.line, visible::lines(&key.sentence()))?;
                     }
                 }
                 _ => {}
@@ -322,11 +323,11 @@ fn write_change(out: &mut impl Write, change: &Change, line: usize) -> Done {
         Effect::Informational => FAINT,
     };
     let place = paint(FAINT, &format!("line {line}"));
-    writeln!(out, "  {}: {}  {place}", paint(style, &change.effect.to_string()), shown(&change.key))?;
+    writeln!(out, "  {}: {}  {place}", paint(style, &change.effect.to_string()), visible::lines(&change.key))?;
     for (line, style) in sides(change).lines().zip([BAD, GOOD]) {
-        writeln!(out, "    {}", paint(style, &shown(line)))?;
+        writeln!(out, "    {}", paint(style, &visible::lines(line)))?;
     }
-    writeln!(out, "    {}", paint(FAINT, &shown(&change.why)))?;
+    writeln!(out, "    {}", paint(FAINT, &visible::lines(&change.why)))?;
     Ok(())
 }
 
@@ -338,7 +339,7 @@ fn sides(change: &Change) -> String {
 
 /// A text behind `::` of a workflow command.
 fn github_message(text: &str) -> String {
-    shown(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    visible::lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A text between `=` and `,` of a workflow command.
@@ -349,7 +350,7 @@ fn github_property(text: &str) -> String {
 /// A text within a line of Markdown, in which no character means anything.
 fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in unjinja_spec::visible(text).chars() {
+    for c in visible::line(text).chars() {
         // The characters of sentences stay, for those who read the source.
         let plain = c.is_alphanumeric() || !c.is_ascii() || " .,;'?()/".contains(c);
         match plain {
@@ -376,7 +377,7 @@ mod tests {
 
     #[test]
     fn nothing_leaves_its_place_in_an_annotation() {
-        assert_eq!(github_property("a,b::c\n::error ::%\u{1b}"), "a%2Cb%3A%3Ac%0A%3A%3Aerror %3A%3A%25\\u001B");
+        assert_eq!(github_property("a,b::c\n::error ::%\u{1b}"), "a%2Cb%3A%3Ac%0A%3A%3Aerror %3A%3A%25\\u{1b}");
         assert_eq!(github_message("x\n::set-output name=a::b"), "x%0A::set-output name=a::b");
     }
 

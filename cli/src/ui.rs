@@ -3,6 +3,7 @@
 
 use std::io::IsTerminal;
 
+use crate::visible;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -24,11 +25,6 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A foreign text of several lines as it may be shown: its line ends stay, all else that is not visible is escaped.
-pub(crate) fn shown(text: &str) -> String {
-    text.split('\n').map(unjinja_spec::visible).collect::<Vec<_>>().join("\n")
-}
-
 /// What was said about the commands' talking.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ui {
@@ -40,13 +36,13 @@ impl Ui {
     /// A word about what was done.
     pub(crate) fn remark(self, text: &str) {
         if !self.quiet {
-            anstream::eprintln!("{}", shown(text));
+            anstream::eprintln!("{}", visible::lines(text));
         }
     }
 
     /// A bar for that many files, where there are some and somebody watches.
     pub(crate) fn progress(self, count: usize) -> ProgressBar {
-        if self.quiet || count < 4 || !std::io::stderr().is_terminal() {
+        if self.quiet || crate::log::is_on() || count < 4 || !std::io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::new(count as u64);

@@ -9,7 +9,8 @@ use unjinja_analyzer::{Verification, verify};
 use unjinja_build::Source;
 
 use crate::failure::{Done, Failure};
-use crate::ui::{BAD, GOOD, Ui, WARNING, paint, shown};
+use crate::ui::{BAD, GOOD, Ui, WARNING, paint};
+use crate::visible;
 use crate::{Format, input, output};
 
 /// The arguments of `verify`.
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let spec = match unjinja_build::analyze_source(source, &source.naming("")) {
+    let spec = match crate::log::analyze(source, &source.naming("")) {
         Ok(spec) => spec,
         Err(error) => return Ok(Outcome::Broken(error.to_string())),
     };
@@ -96,9 +97,9 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failur
 fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
     let mut out = anstream::stdout().lock();
     match outcome {
-        Outcome::Broken(error) => writeln!(out, "{}: {}", shown(file), paint(BAD, &shown(error)))?,
+        Outcome::Broken(error) => writeln!(out, "{}: {}", visible::lines(file), paint(BAD, &visible::lines(error)))?,
         Outcome::Unsupported(reason) => {
-            writeln!(out, "{}: {}: {}", shown(file), paint(WARNING, "unsupported"), shown(reason))?;
+            writeln!(out, "{}: {}: {}", visible::lines(file), paint(WARNING, "unsupported"), visible::lines(reason))?;
         }
         Outcome::Tried(all) => {
             let style = if all.held == all.tried { GOOD } else { BAD };
@@ -107,11 +108,11 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
                 0 => String::new(),
                 lost => format!("; {lost} more the template cannot render whole"),
             };
-            writeln!(out, "{}: {came_back}{more}", shown(file))?;
+            writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
             for failure in all.failures.iter().take(failures) {
                 writeln!(out, "  rendered {:?}", failure.rendered)?;
-                writeln!(out, "  expected {}", unjinja_spec::visible(&json!(failure.expected).to_string()))?;
-                writeln!(out, "  parsed   {}", unjinja_spec::visible(&json!(failure.parsed).to_string()))?;
+                writeln!(out, "  expected {}", visible::line(&json!(failure.expected).to_string()))?;
+                writeln!(out, "  parsed   {}", visible::line(&json!(failure.parsed).to_string()))?;
             }
         }
     }

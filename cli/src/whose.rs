@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use unjinja_build::Source;
 use unjinja_codegen::Lowered;
 use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions};
 use unjinja_runtime::{ChatParser, ChatStream, Chunk, Message, Options, Stream, Tools};
@@ -139,7 +140,12 @@ fn with_lowered(spec: FormatSpec) -> Result<(FormatSpec, Lowered), Failure> {
 /// The spec of a template, with the overlay that is named, stands beside it or is known for this text.
 pub(crate) fn analysed(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec, Failure> {
     let source = input::template(path)?;
-    let spec = unjinja_build::analyze_source(&source, &source.naming("")).map_err(|e| Failure::Found(e.to_string()))?;
+    let spec = crate::log::analyze(&source, &source.naming("")).map_err(|e| Failure::Found(e.to_string()))?;
+    corrected(spec, overlay, &source)
+}
+
+/// The spec of a template with the overlay that is named, stands beside the template or is known for its text.
+pub(crate) fn corrected(spec: FormatSpec, overlay: Option<&Path>, source: &Source) -> Result<FormatSpec, Failure> {
     let beside = source.overlay();
     match (overlay, crate::models::overlay(&spec.template.sha256)) {
         (None, Some(known)) if !beside.exists() => merged(&spec, known, "the overlay of this template"),
@@ -149,12 +155,16 @@ pub(crate) fn analysed(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec
 
 /// A spec from its file, with the overlay that is named or stands beside it.
 pub(crate) fn read(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec, Failure> {
-    let spec = FormatSpec::from_toml(&input::text(path)?, &path.display().to_string());
-    let spec = spec.map_err(|e| Failure::Input(e.to_string()))?;
-    with_overlay(spec, overlay, &path.with_extension("overlay.toml"))
+    with_overlay(read_bare(path)?, overlay, &path.with_extension("overlay.toml"))
 }
 
-fn with_overlay(spec: FormatSpec, named: Option<&Path>, beside: &Path) -> Result<FormatSpec, Failure> {
+/// A spec from its file, as it stands there.
+pub(crate) fn read_bare(path: &Path) -> Result<FormatSpec, Failure> {
+    let spec = FormatSpec::from_toml(&input::text(path)?, &path.display().to_string());
+    spec.map_err(|e| Failure::Input(e.to_string()))
+}
+
+pub(crate) fn with_overlay(spec: FormatSpec, named: Option<&Path>, beside: &Path) -> Result<FormatSpec, Failure> {
     match named.or(beside.exists().then_some(beside)) {
         Some(path) => merged(&spec, &input::text(path)?, &path.display().to_string()),
         None => Ok(spec),

@@ -88,7 +88,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
 ];
 
 /// Commands that print no JSON, and the formats of the others that are none.
-const WITHOUT_JSON: &[&str] = &["completions", "help"];
+const WITHOUT_JSON: &[&str] = &["completions", "help", "explain"];
 
 fn place() -> Result<Place, Failure> {
     let place = Place::new("json", "all")?;

@@ -46,7 +46,7 @@ impl<'s> Interpreter<'s> {
         (Machine::facts(self), &self.entries)
     }
 
-    fn state(&self, state: State) -> &automaton::State {
+    pub(crate) fn state(&self, state: State) -> &automaton::State {
         &self.automaton.states[usize::from(state.0)]
     }
 
@@ -85,6 +85,60 @@ impl<'s> Interpreter<'s> {
     fn go(&self, step: &Step, state: State, at_marker: bool, io: &mut Io<'_>) -> Flow {
         if self.perform(&step.actions, state, at_marker, io) { Flow::Go(State(step.next as u16)) } else { Flow::Misfit }
     }
+
+    /// What stands in the text, as far as the state reads it.
+    pub(crate) fn find(&self, state: State, io: &mut Io<'_>) -> Found {
+        let here = self.state(state);
+        let nexts: Vec<Vec<&str>> = here.arms.iter().map(next_cores).collect();
+        let list: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
+        let markers = Markers::new(&list);
+        match &here.hole {
+            None if here.exact => io.expect_here(&markers),
+            None => io.expect(&markers),
+            Some(Hole::Text { channel, .. }) => io.text(*channel, &markers),
+            Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(&markers),
+            Some(Hole::Value) => io.value(&markers),
+            Some(Hole::Json) => io.json_arguments(&markers),
+            Some(Hole::Python) => io.python_arguments(),
+            Some(Hole::Literal { quote }) if quote.is_empty() => io.literal_value(),
+            Some(Hole::Literal { quote }) => io.quoted_value(quote),
+            Some(Hole::Object(shape)) => {
+                let offered = shape.bare;
+                let keys: Vec<&str> = shape.other_keys.iter().map(String::as_str).collect();
+                let shape = CallShape {
+                    function_field: &shape.function_field,
+                    name_field: &shape.name_field,
+                    args_field: &shape.args_field,
+                    id_field: &shape.id_field,
+                    name_is_key: shape.name_is_key,
+                    python: shape.python,
+                    keys: &keys,
+                    strict: shape.bare,
+                };
+                io.call_object(&shape, offered, &markers)
+            }
+        }
+    }
+
+    /// The way that leads on from what was found, where one does.
+    pub(crate) fn way(&self, state: State, found: Found) -> Option<&Step> {
+        let here = self.state(state);
+        match (found, &here.otherwise) {
+            (Found::Marker(index), _) => Some(&here.arms[index].step),
+            (Found::Done, Some(step)) => Some(step),
+            (Found::Other, Some(step)) if here.hole.is_none() => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Goes where what was found leads.
+    pub(crate) fn follow(&self, state: State, found: Found, io: &mut Io<'_>) -> Flow {
+        match (found, self.way(state, found)) {
+            (Found::Wait, _) => Flow::Wait,
+            (_, Some(step)) => self.go(step, state, matches!(found, Found::Marker(_)), io),
+            (_, None) => Flow::Misfit,
+        }
+    }
 }
 
 impl Machine for Interpreter<'_> {
@@ -114,43 +168,8 @@ impl Machine for Interpreter<'_> {
     }
 
     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
-        let here = self.state(state);
-        let nexts: Vec<Vec<&str>> = here.arms.iter().map(next_cores).collect();
-        let list: Vec<Marker<'_>> = here.arms.iter().zip(&nexts).map(|(arm, next)| marker(arm, next)).collect();
-        let markers = Markers::new(&list);
-        let found = match &here.hole {
-            None if here.exact => io.expect_here(&markers),
-            None => io.expect(&markers),
-            Some(Hole::Text { channel, .. }) => io.text(*channel, &markers),
-            Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(&markers),
-            Some(Hole::Value) => io.value(&markers),
-            Some(Hole::Json) => io.json_arguments(&markers),
-            Some(Hole::Python) => io.python_arguments(),
-            Some(Hole::Literal { quote }) if quote.is_empty() => io.literal_value(),
-            Some(Hole::Literal { quote }) => io.quoted_value(quote),
-            Some(Hole::Object(shape)) => {
-                let offered = shape.bare;
-                let keys: Vec<&str> = shape.other_keys.iter().map(String::as_str).collect();
-                let shape = CallShape {
-                    function_field: &shape.function_field,
-                    name_field: &shape.name_field,
-                    args_field: &shape.args_field,
-                    id_field: &shape.id_field,
-                    name_is_key: shape.name_is_key,
-                    python: shape.python,
-                    keys: &keys,
-                    strict: shape.bare,
-                };
-                io.call_object(&shape, offered, &markers)
-            }
-        };
-        match (found, &here.otherwise) {
-            (Found::Wait, _) => Flow::Wait,
-            (Found::Marker(index), _) => self.go(&here.arms[index].step, state, true, io),
-            (Found::Done, Some(step)) => self.go(step, state, false, io),
-            (Found::Other, Some(step)) if here.hole.is_none() => self.go(step, state, false, io),
-            _ => Flow::Misfit,
-        }
+        let found = self.find(state, io);
+        self.follow(state, found, io)
     }
 
     fn end(&self, state: State, io: &mut Io<'_>) -> bool {

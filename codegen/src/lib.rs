@@ -31,6 +31,8 @@ mod interpret;
 mod lower;
 pub mod plan;
 mod rust;
+#[cfg(feature = "trace")]
+pub mod trace;
 
 pub use interpret::Interpreter;
 

@@ -18,7 +18,8 @@ impl Default for Limits {
 }
 
 impl Grammar {
-    /// A random sentence: the same for the same seed, which is moved on. `None` if the grammar has no sentence.
+    /// A random sentence: the same for the same seed, which is moved on. `None` if the grammar has no sentence, and where
+    /// a class was come to in which nothing is found.
     pub fn sample(&self, seed: &mut u64, limits: Limits) -> Option<String> {
         self.shortest.get(self.root as usize).copied().flatten()?;
         let mut out = String::new();
@@ -29,7 +30,7 @@ impl Grammar {
             match self.element(at) {
                 Element::End => {}
                 Element::Class(class) => {
-                    out.extend(self.class(class).and_then(|class| class.draw(seed)));
+                    out.push(self.class(class)?.draw(seed)?);
                     length += 1;
                     stack.push(at + 1);
                 }
@@ -80,7 +81,7 @@ impl Class {
         for _ in 0..1000 {
             let (first, last) = *self.ranges.get(below(seed, self.ranges.len()))?;
             let code = first + below(seed, (last.saturating_sub(first) as usize).saturating_add(1)) as u32;
-            if let Some(character) = char::from_u32(code).filter(|&character| character != '\0') {
+            if let Some(character) = char::from_u32(code).filter(|&character| self.contains(u32::from(character))) {
                 return Some(character);
             }
         }

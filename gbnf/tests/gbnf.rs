@@ -203,3 +203,13 @@ fn random_sentences_are_sentences() {
     }
     assert_eq!(Grammar::parse("root ::= \"x\" root").unwrap().sample(&mut 1, Limits::default()), None);
 }
+
+/// Found by fuzzing.
+#[test]
+fn nothing_is_drawn_from_a_range_that_runs_backwards() {
+    let grammar = Grammar::parse("root ::= \"a\" [x-0c]").unwrap();
+    for seed in 0..64 {
+        assert_eq!(grammar.sample(&mut { seed }, Limits::default()).as_deref(), Some("ac"));
+    }
+    assert_eq!(Grammar::parse("root ::= [x-0]").unwrap().sample(&mut 1, Limits::default()), None);
+}

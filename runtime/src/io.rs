@@ -3,6 +3,8 @@
 
 mod acts;
 mod names;
+#[cfg(feature = "trace")]
+mod place;
 mod send;
 mod straight;
 mod values;
@@ -20,6 +22,8 @@ use crate::search::{self, Candidate, Look, Skip};
 use crate::short::Short;
 use crate::value::ValueWriter;
 
+#[cfg(feature = "trace")]
+pub use place::Place;
 pub(crate) use straight::Straight;
 
 /// The longest function name, argument name or call id that is still taken for one, in bytes.

@@ -24,12 +24,16 @@ mod value;
 pub use call_object::CallShape;
 pub use event::{Channel, Event};
 pub use grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Trigger};
+#[cfg(feature = "trace")]
+pub use io::Place;
 pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
 pub use json::close as close_json;
 pub use machine::{Entry, Facts, Flow, Found, Machine, State};
 pub use markers::{Confirm, MAX_MARKERS, Marker, Markers, Needle, Search};
 pub use message::*;
 pub use options::Options;
+#[cfg(feature = "trace")]
+pub use stream::read_at_once;
 pub use stream::{ChatParser, ChatStream, Chunk, Stream, parse, parse_borrowed};
 pub use tools::*;
 pub use value::Types;

@@ -15,7 +15,7 @@ const OFTEN: usize = 48;
 /// if there are no more than so many of them,
 const LEAPS: usize = 3;
 
-/// at first within so many bytes.
+/// at first within so many bytes at most.
 const REACH: usize = 512;
 
 /// Where a marker may be.
@@ -109,7 +109,8 @@ impl Look {
             misses += 1;
             if misses > patience && misses * OFTEN > self.from - start {
                 let before = self.from;
-                self.leap(text, markers);
+                // No further than it has come, or a leap to the next marker would cost more than the way there.
+                self.leap(text, markers, (before - start).min(REACH));
                 misses = 0;
                 // Where that does not get far it is not worth its while.
                 patience = if self.from - before < REACH { patience * 2 } else { MISSES };
@@ -118,8 +119,8 @@ impl Look {
     }
 
     /// Where bytes of markers are all over the text: goes on to the first whole marker, or to where the end of the text
-    /// may cut one off.
-    fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
+    /// may cut one off. At first within `reach` bytes.
+    fn leap(&mut self, text: &[u8], markers: &Markers<'_>, mut reach: usize) {
         if markers.list.len() > LEAPS {
             let rest = text.get(self.from..).unwrap_or_default();
             let begins = |pair: &[u8]| markers.firsts.has(pair[0]) && markers.seconds.has(pair[1]);
@@ -128,7 +129,6 @@ impl Look {
             self.from += next;
             return;
         }
-        let mut reach = REACH;
         loop {
             let safe = text.len().saturating_sub(markers.longest);
             if self.from >= safe {
@@ -138,10 +138,9 @@ impl Look {
             let mut found = end;
             for marker in markers.list {
                 let within = &text[self.from..found + marker.core.len() - 1];
-                self.work.add(within.len());
-                if let Some(at) = memchr::memmem::find(within, marker.core.as_bytes()) {
-                    found = self.from + at;
-                }
+                let at = memchr::memmem::find(within, marker.core.as_bytes());
+                self.work.add(at.map_or(within.len(), |at| at + marker.core.len()));
+                found = at.map_or(found, |at| self.from + at);
             }
             self.from = found;
             if found < end {

@@ -350,6 +350,25 @@ pub fn parse_borrowed<'t, M: Machine>(
     message
 }
 
+/// Reads what the prompt wrote of the turn and an output behind it as one text, so that all offsets that the machine
+/// sees count from one place; `over` says whether the output is complete. Returns how many bytes the prompt wrote, and
+/// how many of all bytes are settled.
+#[cfg(feature = "trace")]
+pub fn read_at_once<M: Machine>(
+    machine: &M,
+    output: &[u8],
+    options: &Options,
+    over: bool,
+    sink: &mut dyn FnMut(Event<'_>),
+) -> (usize, usize) {
+    let (mut run, written) = Run::begin(machine, options);
+    let mut text = written.concat().into_bytes();
+    let before = text.len();
+    text.extend_from_slice(output);
+    let settled = run.go(machine, options, Chunk::Bytes(&text), over, sink);
+    (before, settled)
+}
+
 /// How much of an output is read at a time behind what the prompt wrote, in bytes.
 const HEAD: usize = 256;
 

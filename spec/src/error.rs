@@ -38,6 +38,31 @@ pub struct Problem {
     pub excerpt: String,
 }
 
+impl Problem {
+    /// A problem at a place of a text that is no spec, told in the same way. Line and column count from 1; a place
+    /// beyond the text is its end.
+    ///
+    /// ```
+    /// let problem = unjinja_spec::Problem::at("tools.json", "[\n  {]\n", (2, 4), "no key stands here", "close the brace");
+    /// assert!(problem.to_string().contains("2 |   {]\n  |    ^\n"), "{problem}");
+    /// ```
+    #[must_use]
+    pub fn at(
+        file: &str,
+        text: &str,
+        place: (usize, usize),
+        cause: impl Into<String>,
+        next: impl Into<String>,
+    ) -> Self {
+        let start: usize = text.split_inclusive('\n').take(place.0.saturating_sub(1)).map(str::len).sum();
+        let line = text[start..].lines().next().unwrap_or_default();
+        let offset = line.char_indices().nth(place.1.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+        let start = (start + offset).min(text.trim_end().len());
+        let end = text[start..].chars().next().map_or(start, |c| start + c.len_utf8());
+        Source { file: file.to_owned(), text: text.to_owned() }.problem(Some(start..end), "", cause, next)
+    }
+}
+
 impl SpecError {
     /// The problems of one file in the order of the file; `None` if there are none.
     pub(crate) fn from_problems(mut problems: Vec<Problem>) -> Option<Self> {

@@ -56,4 +56,4 @@ pub use diff::{Change, Effect, diff, line_of, worst};
 pub use error::{Problem, SpecError};
 pub use model::*;
 pub use overlay::{Overlay, OverlayKey};
-pub use text::{nearest, visible};
+pub use text::{is_hidden, nearest};

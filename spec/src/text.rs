@@ -1,8 +1,15 @@
 //! Text as people see it: which characters are written as escapes, quoted strings, keys, places in a
 //! file, the nearest known name. What is printed here never carries a control or invisible character.
 
-/// Whether `c` is written as an escape, because a reader could not see it or would see something else.
-pub(crate) fn is_hidden(c: char) -> bool {
+/// Whether `c` is better written as an escape, because a reader could not see it or would see something else: control
+/// characters, white space other than the space, direction marks, characters without width.
+///
+/// ```
+/// assert!("\u{1B}\n\u{202E}\u{200B}".chars().all(unjinja_spec::is_hidden));
+/// assert!(!"é｜ 😀".chars().any(unjinja_spec::is_hidden));
+/// ```
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')
         || matches!(c,
@@ -49,15 +56,8 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-/// `text` with what a reader could not see, or what would do something on a terminal, written as escapes: control
-/// characters, white space other than the space, direction marks, characters without width. Everything else stands
-/// as it is.
-///
-/// ```
-/// assert_eq!(unjinja_spec::visible("a\u{1B}[31m\u{202E}b\n"), r"a\u001B[31m\u202Eb\n");
-/// ```
-#[must_use]
-pub fn visible(text: &str) -> String {
+/// `text` with hidden characters escaped and everything else as it stands.
+pub(crate) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_hidden(c) {

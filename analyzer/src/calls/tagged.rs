@@ -9,6 +9,7 @@ use super::{Around, Trouble, Turns, apply, apply_prefix, around, split_close, sp
 use crate::frame::Frame;
 use crate::lab::{Call, Lab, Sentinels, Style, Turn};
 use crate::text;
+use crate::trace::Experiment;
 
 /// How values are written: what stands around a string, beyond what stands around every value.
 #[derive(Debug, Default)]
@@ -21,9 +22,11 @@ struct Encoding {
     quote: Option<String>,
 }
 
+/// A value that is no string.
+const NUMBER: u32 = 4711;
+
 /// A2: a string and a number under the same name.
 fn encoding(s: &Sentinels, render: impl Fn(&[(&str, Value)]) -> Option<String>) -> Option<Encoding> {
-    const NUMBER: &str = "4711";
     let between = |text: &str, value: &str| -> Option<(String, String)> {
         let name = text::after(text, 0, s.functions[0])?;
         let key = text::after(text, name.end, s.arguments[0])?;
@@ -31,7 +34,7 @@ fn encoding(s: &Sentinels, render: impl Fn(&[(&str, Value)]) -> Option<String>) 
         Some((text[key.end..value.start].to_owned(), text[value.end..].to_owned()))
     };
     let (before_string, after_string) = between(&render(&[(s.arguments[0], s.values[0].into())])?, s.values[0])?;
-    let number = render(&[(s.arguments[0], json!(4711))]).and_then(|text| between(&text, NUMBER));
+    let number = render(&[(s.arguments[0], json!(NUMBER))]).and_then(|text| between(&text, &NUMBER.to_string()));
     let Some((before_number, after_number)) = number else {
         return Some(Encoding { before_string, ..Encoding::default() });
     };
@@ -65,6 +68,21 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
     let Some(encoding) = encoding(s, render) else {
         return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
     };
+    lab.note(s, Experiment::A2, "a string | a number under the same name", |note| {
+        for (of, value) in [("a string", json!(s.values[0])), ("a number", json!(NUMBER))] {
+            if let Some(text) = render(&[(s.arguments[0], value)]) {
+                note.render(of, text);
+            }
+        }
+        if let Some(quote) = &encoding.quote {
+            note.found("tools.arguments.quote", quote.as_str());
+        }
+        note.because(match (&encoding.quote, &encoding.before_other) {
+            (Some(_), _) => "the string has a quote around it that the number has not: values are literals",
+            (None, Some(_)) => "before the number stands another text than before the string: it tells the type",
+            (None, None) => "both have the same text around them: values are raw text",
+        });
+    });
     let quote = encoding.quote.clone().unwrap_or_default();
     // An argument's name and its value, quotes included.
     let place = |text: &str, key: &str, value: &str, from: usize| -> Option<(Range<usize>, Range<usize>)> {
@@ -113,6 +131,25 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
         None => head_rest.len(),
     };
     let (name_suffix, arguments_start) = head_rest.split_at(name_suffix_length);
+    lab.note(s, Experiment::T5, "one argument | two arguments", |note| {
+        note.render("one argument", one).render("two arguments", &both);
+        note.found_text("tools.arguments.name_prefix", name_prefix);
+        note.found_text("tools.arguments.value_suffix", value_suffix);
+        note.found_text("tools.arguments.separator", separator);
+        note.because(
+            "what follows the last value as well ends a value, what stands before the first name as well begins a name, \
+             and what is left between two arguments separates them",
+        );
+    });
+    lab.note(s, Experiment::T6, "no argument | one argument", |note| {
+        if let Some(none) = render(&[]) {
+            note.render("no argument", none);
+        }
+        note.render("one argument", one);
+        note.found_text("tools.function.name_suffix", name_suffix);
+        note.found_text("tools.arguments.start", arguments_start);
+        note.because("what follows the name in both belongs to the name, the rest to the arguments");
+    });
     let after_values = &tail[suffix_length..];
     // Two calls.
     let mut around_calls =
@@ -192,8 +229,14 @@ pub(super) fn prints_python(lab: &Lab<'_>, s: &Sentinels, style: Style) -> bool 
         s.ids[0],
         &[(s.arguments[0], values[0].clone()), (s.arguments[1], values[1].clone())],
     );
-    lab.turn(s, &Turn::calls(&[call]), style).is_ok_and(|turn| {
+    let turn = lab.turn(s, &Turn::calls(&[call]), style);
+    let python = turn.as_ref().is_ok_and(|turn| {
         let quoted = format!("'{}'", s.values[1]);
         turn.contains(&quoted) || (turn.contains("True") && !turn.contains("true"))
-    })
+    });
+    lab.note(s, Experiment::ValueTypes, "a boolean and an object as values", |note| {
+        note.result("one call", &turn).found("tools.uses_python_dicts", python);
+        note.because(if python { "they are written as Python writes them" } else { "they are written as JSON" });
+    });
+    python
 }

@@ -29,7 +29,7 @@ pub(super) fn prepare(source: &str, syntax: &SyntaxConfig) -> Result<String, Pro
     let mut patched = source.to_owned();
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut tag: Vec<(Token<'_>, usize)> = Vec::new();
-    let mut tokens_in_tag = 0;
+    let (mut tokens_in_tag, mut braces, mut brackets) = (0, 0_usize, 0_usize);
     for item in tokenize(source, false, syntax.clone()) {
         // The parser meets the same error and says it better.
         let Ok((token, span)) = item else { break };
@@ -37,7 +37,7 @@ pub(super) fn prepare(source: &str, syntax: &SyntaxConfig) -> Result<String, Pro
         match token {
             Token::BlockStart | Token::VariableStart => {
                 tag.clear();
-                tokens_in_tag = 0;
+                (tokens_in_tag, braces, brackets) = (0, 0, 0);
                 if matches!(token, Token::BlockStart) {
                     tag.push((token, line));
                 }
@@ -47,6 +47,18 @@ pub(super) fn prepare(source: &str, syntax: &SyntaxConfig) -> Result<String, Pro
                 tokens_in_tag += 1;
                 if tokens_in_tag > TAG_TOKENS {
                     return Err((line, format!("one tag of more than {TAG_TOKENS} tokens")));
+                }
+                match token {
+                    Token::BracketOpen | Token::ParenOpen => brackets += 1,
+                    Token::BracketClose | Token::ParenClose => brackets = brackets.saturating_sub(1),
+                    Token::BraceOpen => braces += 1,
+                    // What follows would be read as if it still stood in the tag.
+                    Token::BraceClose if braces == 0 && brackets == 0 => {
+                        let cause = "`}` closes nothing here; `{{` is closed with `}}`, `{%` with `%}`";
+                        return Err((line, cause.to_owned()));
+                    }
+                    Token::BraceClose => braces = braces.saturating_sub(1),
+                    _ => {}
                 }
                 if tag.len() == 1 {
                     let from = span.start_offset as usize;

@@ -8,7 +8,8 @@ use unjinja_runtime::{DiagnosticKind, Event, Message};
 
 use crate::failure::Done;
 use crate::output;
-use crate::ui::{self, FAINT, HEADING, NAME, Ui, WARNING, paint};
+use crate::ui::{FAINT, HEADING, NAME, Ui, WARNING, paint};
+use crate::visible;
 
 /// Shows a message. What it gets are the events of a stream, or the message as a whole.
 pub(super) trait Show {
@@ -92,7 +93,7 @@ impl Human {
             if self.at_line && !words.is_empty() {
                 write!(out, "  ")?;
             }
-            write!(out, "{}{}", ui::shown(words), if ends { "\n" } else { "" })?;
+            write!(out, "{}{}", visible::lines(words), if ends { "\n" } else { "" })?;
             self.at_line = ends;
         }
         if self.stream {
@@ -103,8 +104,8 @@ impl Human {
 }
 
 fn call_heading(index: usize, name: &str, id: Option<&str>) -> String {
-    let id = id.map_or(String::new(), |id| paint(FAINT, &format!("  id {}", ui::shown(id))));
-    format!("{}  {}{id}", paint(HEADING, &format!("tool call {index}")), paint(NAME, &ui::shown(name)))
+    let id = id.map_or(String::new(), |id| paint(FAINT, &format!("  id {}", visible::lines(id))));
+    format!("{}  {}{id}", paint(HEADING, &format!("tool call {index}")), paint(NAME, &visible::lines(name)))
 }
 
 impl Show for Human {
@@ -119,7 +120,7 @@ impl Show for Human {
             Event::ToolCallId { id, .. } => {
                 let place = self.place.clone();
                 self.place = Place::Nowhere;
-                self.heading(place, &paint(FAINT, &format!("\n  id {}", ui::shown(id))))
+                self.heading(place, &paint(FAINT, &format!("\n  id {}", visible::lines(id))))
             }
             Event::Diagnostic(diagnostic) => {
                 self.notes.push(diagnostic.to_string());
@@ -156,7 +157,7 @@ impl Show for Human {
         if !self.ui.quiet && !self.notes.is_empty() {
             writeln!(out)?;
             for note in &self.notes {
-                writeln!(out, "{} {}", paint(WARNING, "note:"), ui::shown(note))?;
+                writeln!(out, "{} {}", paint(WARNING, "note:"), visible::lines(note))?;
             }
         }
         Ok(())

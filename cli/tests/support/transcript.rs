@@ -1,7 +1,7 @@
 //! Runs commands as they stand in a transcript, in a folder of their own, and says what they printed.
 //!
 //! A command is a line: `unjinja ARGUMENTS` (with `NAME=VALUE` before it, `< FILE` or `> FILE` behind it), `cat FILE`, or
-//! `replace FILE FROM TO`, which changes a text that must stand there.
+//! `sed -i s/FROM/TO/g FILE`, with plain texts of which the first must stand there.
 
 use std::error::Error;
 use std::fs;
@@ -60,8 +60,9 @@ impl Place {
                 fs::create_dir_all(self.folder.join(folder))?;
                 return Ok(nothing(String::new()));
             }
-            ["replace", file, from, to] => {
+            ["sed", "-i", change, file] => {
                 let text = self.read(file)?;
+                let [_, from, to, "g"] = change.split('/').collect::<Vec<_>>()[..] else { return Err(change.into()) };
                 assert!(text.contains(from), "{from:?} does not stand in {file}");
                 self.write(file, text.replace(from, to).as_bytes())?;
                 return Ok(nothing(String::new()));
@@ -114,8 +115,10 @@ impl Place {
         };
         assert!(!said.stderr.contains("panicked"), "the program panicked: {}", said.stderr);
         if let Some(file) = to {
-            self.write(&file, said.stdout.as_bytes())?;
-            said.stdout.clear();
+            let stdout = std::mem::take(&mut said.stdout);
+            if file != "/dev/null" {
+                self.write(&file, stdout.as_bytes())?;
+            }
         }
         Ok(said)
     }

@@ -166,7 +166,8 @@ impl Io<'_> {
     pub(crate) fn recover(&mut self) -> Option<State> {
         let hold = self.memory.hold.take()?;
         let memory = &mut *self.memory;
-        let misfit = memory.look.from.max(memory.pos).max(hold.marker + 1);
+        let looked_at = memory.look.from.max(memory.pos + memory.name_so_far.read());
+        let misfit = looked_at.max(hold.marker + 1);
         // Text is read again once, so that a marker inside it is found; a second time it is just text.
         let from = if hold.marker < memory.retried {
             memory.retried.min(misfit).max(hold.marker + 1)

@@ -17,6 +17,11 @@ pub(super) struct SoFar {
 }
 
 impl SoFar {
+    /// How many bytes of it were looked at.
+    pub(super) fn read(&self) -> usize {
+        self.read
+    }
+
     /// Takes the next byte. Where the text stops fitting, if this shows that it is no name.
     fn take(&mut self, byte: u8) -> Option<usize> {
         let at = self.read;

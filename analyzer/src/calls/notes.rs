@@ -1,0 +1,117 @@
+//! What the comparisons of calls showed, told to whoever listens. Several of them are made on the same two turns: one
+//! call, and two calls that differ in everything.
+
+use unjinja_spec::{CallIdPosition, ToolFormat, Tools};
+
+use super::{Trouble, Turns, one};
+use crate::frame;
+use crate::lab::{Lab, Sentinels, Style, Turn};
+use crate::trace::{Comparison, Experiment};
+
+/// T1, T2, T3, T4, A1 and T7, and where they went wrong.
+pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, found: &Result<Tools, Trouble>) {
+    let tools = match found {
+        Ok(tools) => tools,
+        Err(trouble) => return stopped(lab, s, turns, trouble),
+    };
+    let json = tools.format == ToolFormat::JsonNative;
+    lab.note(s, Experiment::T1, "no call | one call", |note| {
+        note.result("an answer", &lab.turn(s, &Turn::content(s.content), frame::PLAIN));
+        note.result("one call", &lab.turn(s, &Turn::calls(&[one(s)]), style));
+        note.found("tools.format", tools.format.name());
+        note.because(match tools.format {
+            ToolFormat::JsonNative => "one object holds the name and the arguments",
+            ToolFormat::TagWithJson => "the name stands by itself, and one object holds the arguments",
+            ToolFormat::TagWithTagged => "the name and each argument stand by themselves, values as raw text",
+            ToolFormat::CallExpression => "the name and each argument stand by themselves, values as literals",
+            ToolFormat::None => "there are no calls",
+        });
+    });
+    lab.note(s, Experiment::T2, "one call | two calls", |note| {
+        both(note, turns);
+        note.found_text("tools.section_start", &tools.section_start);
+        note.found_text("tools.per_call_start", &tools.per_call_start);
+        note.found_text("tools.per_call_end", &tools.per_call_end);
+        note.found_text("tools.separator", &tools.separator);
+        note.found_text("tools.section_end", &tools.section_end);
+        if tools.tools_array_wrapped {
+            note.found("tools.tools_array_wrapped", true);
+        }
+        note.found("capabilities.parallel_tool_calls", turns.two.is_some());
+        note.because(match &turns.two {
+            Some(_) => {
+                "what is written once stands around all calls, what is written twice around each, what stands only \
+                 between the two separates them"
+            }
+            None => "the template does not render two calls: all that stands around one belongs to the call",
+        });
+    });
+    lab.note(s, Experiment::T3, "two function names", |note| {
+        both(note, turns);
+        if json {
+            note.found_text("tools.name_field", &tools.name_field);
+            note.found_text("tools.function_field", &tools.function_field);
+            if tools.fun_name_is_key {
+                note.found("tools.fun_name_is_key", true);
+            }
+            note.because("it is the key whose value is the function's name, or the name is the key itself");
+        } else {
+            note.found_text("tools.function.name_prefix", &tools.function.name_prefix);
+            note.found_text("tools.function.name_suffix", &tools.function.name_suffix);
+            note.found_text("tools.function.close", &tools.function.close);
+            note.because("it stands around the function's name and not around each call");
+        }
+    });
+    lab.note(s, Experiment::T4, "where name, arguments and values stand", |note| {
+        both(note, turns);
+        note.found_text("tools.args_field", &tools.args_field);
+        if json && !tools.parameter_order.is_empty() {
+            note.found("tools.parameter_order", tools.parameter_order.clone());
+        }
+        note.found_text("tools.arguments.start", &tools.arguments.start);
+        note.found("tools.uses_python_dicts", tools.uses_python_dicts);
+        note.because("each of them carries a sentinel; what stands between two sentinels is a marker");
+    });
+    if !tools.arguments.name_prefix.is_empty() || !tools.arguments.name_suffix.is_empty() {
+        lab.note(s, Experiment::A1, "two argument names", |note| {
+            both(note, turns);
+            note.found_text("tools.arguments.name_prefix", &tools.arguments.name_prefix);
+            note.found_text("tools.arguments.name_suffix", &tools.arguments.name_suffix);
+            note.because("it stands around the argument's name");
+        });
+    }
+    lab.note(s, Experiment::T7, "two call ids", |note| {
+        both(note, turns);
+        let position = serde_json::to_value(tools.call_id.position).unwrap_or_default();
+        note.found("tools.call_id.position", position);
+        note.found_text("tools.call_id.prefix", &tools.call_id.prefix);
+        note.found_text("tools.call_id.suffix", &tools.call_id.suffix);
+        note.found_text("tools.id_field", &tools.id_field).found_text("tools.gen_id_field", &tools.gen_id_field);
+        let in_json = !tools.id_field.is_empty();
+        note.because(match tools.call_id.position {
+            CallIdPosition::None if in_json => "the call's own id is the value of that key",
+            CallIdPosition::None if !tools.gen_id_field.is_empty() => "the key's value counts the calls",
+            CallIdPosition::None => "no call's id is rendered",
+            CallIdPosition::InName => "a number that counts the calls stands between name and arguments",
+            _ => "the call's own id stands there",
+        });
+    });
+}
+
+fn both(note: &mut Comparison, turns: &Turns) {
+    note.render("one call", &turns.one);
+    if let Some(two) = &turns.two {
+        note.render("two calls", two);
+    }
+}
+
+/// The comparison that found no words for what it saw.
+fn stopped(lab: &Lab<'_>, s: &Sentinels, turns: &Turns, trouble: &Trouble) {
+    let Trouble::Unsupported(reason) = trouble else { return };
+    let (name, reason) = reason.split_once(": ").unwrap_or(("T1", reason));
+    let experiment = Experiment::ALL.into_iter().find(|experiment| experiment.name() == name);
+    lab.note(s, experiment.unwrap_or(Experiment::T1), "what the spec language has no words for", |note| {
+        both(note, turns);
+        note.because(reason);
+    });
+}

@@ -1,0 +1,434 @@
+//! All that `explain` shows, as one document: what the analysis saw, what came of it, and what an output is taken for.
+//! The terminal, the page and the JSON are written from it, so that they cannot say different things.
+
+use serde::Serialize;
+use serde_json::Value;
+use unjinja_analyzer::trace::{Comparison, Inconsistency, Pair, paired};
+use unjinja_codegen::Lowered;
+use unjinja_codegen::trace::{Expected, Reading, StateView, Why};
+use unjinja_runtime::grammar::{Grammar, GrammarOptions};
+use unjinja_runtime::{Message, Options, Tools};
+use unjinja_spec::{FormatSpec, RoundTrips};
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub(crate) struct Explanation {
+    /// Name of the template or spec file.
+    pub file: String,
+    /// What the file is.
+    pub kind: Kind,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Why there is no parser, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the spec rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The comparisons of the analysis, in the order in which they ran; a spec has none.
+    pub comparisons: Vec<ComparisonView>,
+    /// The spec, by key.
+    pub keys: Vec<KeyView>,
+    /// The spec as TOML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub toml: Option<String>,
+    /// The generation prompts.
+    pub generation_prompts: Vec<PromptView>,
+    /// The states of the plan's machine.
+    pub states: Vec<StateView>,
+    /// The grammar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grammar: Option<GrammarView>,
+    /// The output that was given, and what it is taken for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputView>,
+}
+
+/// What was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    Template,
+    Spec,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// There is a parser.
+    Supported,
+    /// There is a spec, but no parser can be made of it.
+    Unsupported,
+    /// There is no spec.
+    Failed,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Evidence {
+    /// How many times the template was rendered.
+    pub renders: u32,
+    /// Random conversations that were rendered and parsed back.
+    pub round_trips: RoundTrips,
+}
+
+/// A comparison, with both sets of sentinels.
+#[derive(Debug, Serialize)]
+pub(crate) struct ComparisonView {
+    /// Its short name.
+    pub experiment: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// What varied.
+    pub varied: String,
+    /// Whether both sets of sentinels gave the same.
+    pub consistent: bool,
+    /// What the two disagree about.
+    pub inconsistent: Vec<Inconsistency>,
+    /// With the first set of sentinels.
+    pub first: Comparison,
+    /// With the second set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second: Option<Comparison>,
+}
+
+impl ComparisonView {
+    fn new(pair: Pair) -> Self {
+        Self {
+            experiment: pair.first.experiment.name(),
+            title: pair.first.experiment.title(),
+            varied: pair.first.varied.clone(),
+            consistent: pair.inconsistent.is_empty(),
+            inconsistent: pair.inconsistent,
+            first: pair.first,
+            second: pair.second,
+        }
+    }
+}
+
+/// A key of the spec.
+#[derive(Debug, Serialize)]
+pub(crate) struct KeyView {
+    /// The key, with dots.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+    /// The comparisons that found it.
+    pub found_by: Vec<&'static str>,
+    /// What the analysis found, where an overlay says otherwise; null where it found nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlaid: Option<Value>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct PromptView {
+    /// The value of the thinking switch; absent where it is not set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<bool>,
+    /// The text.
+    pub text: String,
+    /// The channel that is open where the model's output begins.
+    pub starts_in: Value,
+    /// The state in which the parser begins, where there is a parser.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct GrammarView {
+    /// GBNF; empty where nothing is to be constrained.
+    pub text: String,
+    /// It holds from a trigger on.
+    pub lazy: bool,
+    /// What it begins with, where it is lazy.
+    pub triggers: Vec<TriggerView>,
+    /// What it accepts more widely than the schemas ask.
+    pub widened: Vec<String>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct TriggerView {
+    pub kind: &'static str,
+    pub value: String,
+}
+
+/// An output and what it is taken for.
+#[derive(Debug, Serialize)]
+pub(crate) struct OutputView {
+    /// Its length in bytes.
+    pub bytes: usize,
+    /// Whether it is complete.
+    pub over: bool,
+    /// What each byte is taken for: every byte once, in order.
+    pub spans: Vec<SpanView>,
+    /// Where the text stopped fitting.
+    pub stops: Vec<StopView>,
+    /// The state in which reading ended.
+    pub state: String,
+    /// The message.
+    pub message: Message,
+    /// What was odd about it.
+    pub diagnostics: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SpanView {
+    pub start: usize,
+    pub end: usize,
+    /// What it is taken for.
+    pub taken: &'static str,
+    /// The key of the marker, of syntax that has one.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub key: &'static str,
+    /// The call that it belongs to, by its position from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<usize>,
+    /// The text; bytes that are no UTF-8 are U+FFFD.
+    pub text: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct StopView {
+    /// The offset of the byte that does not fit.
+    pub at: usize,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its column in characters, from 1.
+    pub column: usize,
+    pub why: Why,
+    /// The state that was reading.
+    pub state: String,
+    /// What that state reads beside markers.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reads: &'static str,
+    /// The markers that would have led on.
+    pub expected: Vec<Expected>,
+    /// What stands there instead; empty at the end.
+    pub found: String,
+    /// Where the text begins that was held back and became plain text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_from: Option<usize>,
+    /// The call that was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<usize>,
+}
+
+/// What an explanation is made of.
+pub(crate) struct Sources<'a> {
+    pub file: String,
+    pub kind: Kind,
+    pub comparisons: &'a [Comparison],
+    /// The spec as it was analysed or read, and with the overlay over it; or why there is none.
+    pub spec: Result<(FormatSpec, FormatSpec), String>,
+    pub tools: Option<&'a Tools>,
+    pub generation_prompt: Option<&'a str>,
+    pub output: Option<&'a [u8]>,
+    pub over: bool,
+}
+
+impl Explanation {
+    pub(crate) fn new(sources: &Sources<'_>) -> Self {
+        let comparisons: Vec<ComparisonView> =
+            paired(sources.comparisons).into_iter().map(ComparisonView::new).collect();
+        let mut explanation = Self {
+            file: sources.file.clone(),
+            kind: sources.kind,
+            outcome: Outcome::Failed,
+            reason: None,
+            evidence: None,
+            comparisons,
+            keys: Vec::new(),
+            toml: None,
+            generation_prompts: Vec::new(),
+            states: Vec::new(),
+            grammar: None,
+            output: None,
+        };
+        match &sources.spec {
+            Ok((found, spec)) => explanation.of_spec(sources, found, spec),
+            Err(reason) => explanation.reason = Some(reason.clone()),
+        }
+        explanation
+    }
+
+    fn of_spec(&mut self, sources: &Sources<'_>, found: &FormatSpec, spec: &FormatSpec) {
+        self.evidence = Some(Evidence { renders: spec.evidence.renders, round_trips: spec.evidence.round_trips });
+        self.keys = keys(found, spec, &self.comparisons);
+        self.toml = Some(spec.to_toml());
+        let lowered = Lowered::new(spec);
+        let states = lowered.as_ref().map(Lowered::states).unwrap_or_default();
+        let prompts = spec.generation_prompt.iter().enumerate();
+        self.generation_prompts = prompts
+            .map(|(index, prompt)| PromptView {
+                thinking: prompt.thinking,
+                text: prompt.text.clone(),
+                starts_in: serde_json::to_value(prompt.starts_in).unwrap_or_default(),
+                state: states.iter().find(|state| state.entered_by.contains(&index)).map(|state| state.name.clone()),
+            })
+            .collect();
+        self.states = states;
+        match lowered {
+            Ok(lowered) => {
+                self.outcome = Outcome::Supported;
+                self.grammar = Some(grammar(&lowered, spec, sources));
+                self.output = sources.output.map(|output| reading(&lowered, spec, output, sources));
+            }
+            Err(error) => {
+                self.outcome = Outcome::Unsupported;
+                self.reason = Some(spec.unsupported.clone().unwrap_or_else(|| error.problems.join("; ")));
+            }
+        }
+    }
+}
+
+/// The keys of a spec that say something, each with what found it.
+fn keys(found: &FormatSpec, spec: &FormatSpec, comparisons: &[ComparisonView]) -> Vec<KeyView> {
+    let flat = |spec: &FormatSpec| {
+        let mut keys = Vec::new();
+        flatten("", &serde_json::to_value(spec).unwrap_or_default(), &mut keys);
+        keys
+    };
+    let analysed = flat(found);
+    let value_of = |key: &str| analysed.iter().find(|(known, _)| known == key).map(|(_, value)| value);
+    let concerns = |key: &str| !key.starts_with("template.") && !key.starts_with("evidence.") && key != "spec_version";
+    let says = |value: &Value| !matches!(value, Value::Null) && value != "" && value != &Value::Bool(false);
+    let mut views = Vec::new();
+    let now = flat(spec);
+    for (key, value) in now.iter().cloned() {
+        let before = value_of(&key);
+        let overlaid = (before != Some(&value)).then(|| before.cloned().unwrap_or(Value::Null));
+        if !concerns(&key) || !(says(&value) || overlaid.is_some() || key.ends_with(".mode") || key == "tools.format") {
+            continue;
+        }
+        // One text of several may be found by a comparison of its own.
+        let plain = key.split('[').next().unwrap_or(&key);
+        let finds = |c: &&ComparisonView| {
+            let mut findings = c.first.findings.iter();
+            findings.any(|f| f.key == key || f.key == plain || f.key.starts_with(&format!("{plain}.")))
+        };
+        let mut found_by: Vec<&'static str> = Vec::new();
+        for comparison in comparisons.iter().filter(finds) {
+            if !found_by.contains(&comparison.experiment) {
+                found_by.push(comparison.experiment);
+            }
+        }
+        views.push(KeyView { key, value, found_by, overlaid });
+    }
+    // What an overlay takes away.
+    for (key, value) in &analysed {
+        if concerns(key) && says(value) && !now.iter().any(|(known, _)| known == key) {
+            let overlaid = Some(value.clone());
+            views.push(KeyView { key: key.clone(), value: Value::Null, found_by: Vec::new(), overlaid });
+        }
+    }
+    views
+}
+
+fn flatten(prefix: &str, value: &Value, keys: &mut Vec<(String, Value)>) {
+    let inner = |key: &str| if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| flatten(&inner(key), value, keys)),
+        // A list of tables; a list of texts is one value.
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(&format!("{prefix}[{index}]"), item, keys);
+            }
+        }
+        value => keys.push((prefix.to_owned(), value.clone())),
+    }
+}
+
+fn grammar(lowered: &Lowered, spec: &FormatSpec, sources: &Sources<'_>) -> GrammarView {
+    let mut options = GrammarOptions::new();
+    if let Some(prompt) = sources.generation_prompt {
+        options = options.generation_prompt(prompt);
+    }
+    let (made, problem) = match lowered.grammar(spec, sources.tools, &options) {
+        Ok(grammar) => (grammar, None),
+        Err(error) => (Grammar::default(), Some(error.to_string())),
+    };
+    let triggers = made.triggers.iter().map(|t| TriggerView { kind: t.kind(), value: t.value().to_owned() });
+    let widened = made.widened.iter().map(|wider| match wider.tool.as_str() {
+        "" => wider.what.to_string(),
+        tool => format!("{tool}: {}", wider.what),
+    });
+    GrammarView { lazy: made.lazy, triggers: triggers.collect(), widened: widened.collect(), problem, text: made.text }
+}
+
+fn reading(lowered: &Lowered, spec: &FormatSpec, output: &[u8], sources: &Sources<'_>) -> OutputView {
+    let mut options = Options::new();
+    if let Some(tools) = sources.tools {
+        options = options.tools(tools);
+    }
+    if let Some(prompt) = sources.generation_prompt {
+        options = options.generation_prompt(prompt);
+    }
+    let Reading { spans, stops, state, message, .. } = lowered.read(spec, output, &options, sources.over);
+    let text = |from: usize, to: usize| String::from_utf8_lossy(output.get(from..to).unwrap_or_default()).into_owned();
+    let spans = spans.into_iter().map(|span| SpanView {
+        start: span.start,
+        end: span.end,
+        taken: span.taken.name(),
+        key: span.key,
+        call: span.call,
+        text: text(span.start, span.end),
+    });
+    let stops = stops.into_iter().map(|stop| {
+        let before = text(0, stop.at);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        StopView {
+            at: stop.at,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            why: stop.why,
+            state: stop.state,
+            reads: stop.reads,
+            expected: stop.expected,
+            found: text(stop.at, (stop.at + EXCERPT).min(output.len())),
+            held_from: stop.held_from,
+            call: stop.call,
+        }
+    });
+    OutputView {
+        bytes: output.len(),
+        over: sources.over,
+        spans: spans.collect(),
+        stops: stops.collect(),
+        state,
+        diagnostics: message.diagnostics.iter().map(ToString::to_string).collect(),
+        message,
+    }
+}
+
+/// How much is shown of what stands where something else was expected, in bytes.
+const EXCERPT: usize = 32;
+
+impl StopView {
+    /// What happened there, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self.why {
+            Why::Ended if self.held_from.is_some() => {
+                "the output ended before it was certain that this is a call".to_owned()
+            }
+            Why::Ended => "the output ended before the call was closed".to_owned(),
+            Why::NotOffered => {
+                "no tool of this name was offered, and nothing but its name would make this a call".to_owned()
+            }
+            Why::NotClosed => "the call is over, but what closes it is missing".to_owned(),
+            _ if self.reads.is_empty() => "only a marker may stand here, and none does".to_owned(),
+            _ => format!("this cannot be {}", self.reads),
+        }
+    }
+
+    /// What came of it, in a sentence.
+    pub(crate) fn consequence(&self) -> String {
+        match (self.held_from, self.call) {
+            (Some(from), _) => format!("what was held back from byte {from} on is plain text"),
+            (None, Some(call)) => format!("call {call} is incomplete"),
+            (None, None) => "what follows is plain text".to_owned(),
+        }
+    }
+}

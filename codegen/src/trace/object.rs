@@ -1,0 +1,196 @@
+//! Which bytes of a call that is one object are its name, its id and its arguments. The object may be cut short or
+//! malformed: what cannot be told stays syntax.
+
+use std::ops::Range;
+
+use super::{Log, Taken};
+use crate::plan::ObjectShape;
+
+/// A value of an object that has a meaning.
+struct Part {
+    range: Range<usize>,
+    taken: Taken,
+}
+
+/// Marks the pieces of the object that stands in `range`.
+pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &ObjectShape, call: Option<usize>) {
+    let piece = text.get(range.clone()).unwrap_or_default();
+    let syntax = Taken::Syntax("tools.format");
+    let mut parts = parts(piece, shape);
+    // What was handed on as it stands is known.
+    if let Some(passed) = log.passed.take().filter(|passed| range.start <= passed.start && passed.end <= range.end) {
+        let behind = text.get(passed.end..range.end).unwrap_or_default().utf8_chunks().next();
+        let odd = behind.filter(|chunk| log.replaced && chunk.valid().is_empty()).map_or(0, |c| c.invalid().len());
+        let passed = passed.start - range.start..passed.end + odd - range.start;
+        parts.retain(|part| part.taken != Taken::Arguments);
+        parts.retain(|part| part.range.end <= passed.start || passed.end <= part.range.start);
+        let at = parts.partition_point(|part| part.range.start < passed.start);
+        parts.insert(at, Part { range: passed, taken: Taken::Arguments });
+    }
+    for part in parts {
+        log.mark(log.covered().max(range.start)..range.start + part.range.start, syntax, call);
+        log.mark(range.start + part.range.start..range.start + part.range.end, part.taken, call);
+    }
+    log.mark(log.covered().max(range.start)..range.end, syntax, call);
+}
+
+/// An object or array that is open.
+struct Level {
+    is_object: bool,
+    /// The key whose value stands next.
+    key: Option<Range<usize>>,
+    /// A value is awaited or being read.
+    in_value: bool,
+    /// Where the value begins.
+    value: usize,
+}
+
+fn parts(text: &[u8], shape: &ObjectShape) -> Vec<Part> {
+    let mut found: Vec<Part> = Vec::new();
+    let mut levels: Vec<Level> = Vec::new();
+    let mut unfinished = false;
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' | b'\'' if byte == b'"' || shape.python => {
+                let end = string_end(text, at);
+                unfinished = end.is_none();
+                let end = end.unwrap_or(text.len());
+                if let Some(level) = levels.last_mut().filter(|level| level.is_object && !level.in_value) {
+                    level.key = Some(at + 1..end.saturating_sub(1).max(at + 1));
+                }
+                at = end;
+                continue;
+            }
+            b'{' | b'[' => {
+                levels.push(Level { is_object: byte == b'{', key: None, in_value: false, value: 0 });
+            }
+            b':' => {
+                if let Some(level) = levels.last_mut().filter(|level| level.is_object && !level.in_value) {
+                    level.in_value = true;
+                    level.value = at + 1;
+                }
+            }
+            b',' => close_value(text, at, &mut levels, shape, &mut found),
+            b'}' | b']' => {
+                close_value(text, at, &mut levels, shape, &mut found);
+                levels.pop();
+                if levels.is_empty() {
+                    break;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    // What is still open at the end. A value that something inside of it leaves open goes on to the last byte.
+    let mut open_inside = unfinished;
+    while !levels.is_empty() {
+        let before = found.len();
+        close_value(text, text.len(), &mut levels, shape, &mut found);
+        if let Some(part) = found.get_mut(before..).and_then(<[Part]>::last_mut).filter(|_| open_inside) {
+            part.range.end = text.len();
+        }
+        levels.pop();
+        open_inside = true;
+    }
+    found.sort_by_key(|part| part.range.start);
+    // Nothing that stands inside of a value counts.
+    let mut end = 0;
+    found.retain(|part| {
+        let fits = part.range.start >= end;
+        if fits {
+            end = part.range.end;
+        }
+        fits
+    });
+    found
+}
+
+/// A value of the innermost object ends at `at`.
+fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &ObjectShape, found: &mut Vec<Part>) {
+    let depth = levels.len();
+    let parent = match levels {
+        [.., parent, _] => parent.key.clone(),
+        _ => None,
+    };
+    let Some(level) = levels.last_mut().filter(|level| level.in_value) else { return };
+    level.in_value = false;
+    let Some(key_range) = level.key.take() else { return };
+    let is = |range: &Range<usize>, key: &str| !key.is_empty() && text.get(range.clone()) == Some(key.as_bytes());
+    let in_function = depth == 2 && parent.is_some_and(|parent| is(&parent, &shape.function_field));
+    if depth != 1 && !in_function {
+        return;
+    }
+    let piece = text.get(level.value..at).unwrap_or_default();
+    let start = level.value + (piece.len() - piece.trim_ascii_start().len());
+    let value = start..start + piece.trim_ascii().len();
+    if shape.name_is_key && (shape.function_field.is_empty() || in_function) {
+        found.push(Part { range: key_range, taken: Taken::FunctionName });
+        found.push(Part { range: value, taken: Taken::Arguments });
+    } else if is(&key_range, &shape.name_field) {
+        found.push(Part { range: inside_quotes(text, value), taken: Taken::FunctionName });
+    } else if is(&key_range, &shape.args_field) {
+        found.push(Part { range: value, taken: Taken::Arguments });
+    } else if is(&key_range, &shape.id_field) {
+        found.push(Part { range: inside_quotes(text, value), taken: Taken::CallId });
+    }
+}
+
+fn inside_quotes(text: &[u8], range: Range<usize>) -> Range<usize> {
+    match text.get(range.clone()) {
+        Some([open @ (b'"' | b'\''), .., close]) if open == close => range.start + 1..range.end - 1,
+        _ => range,
+    }
+}
+
+/// Behind the string that begins at `at`, where it ends.
+fn string_end(text: &[u8], at: usize) -> Option<usize> {
+    let quote = text[at];
+    let mut escaped = false;
+    for (offset, &byte) in text[at + 1..].iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            byte if byte == quote => return Some(at + offset + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str, shape: &ObjectShape) -> Vec<(&'static str, String)> {
+        parts(text.as_bytes(), shape).into_iter().map(|p| (p.taken.name(), text[p.range].to_owned())).collect()
+    }
+
+    fn shape() -> ObjectShape {
+        ObjectShape {
+            name_field: "name".into(),
+            args_field: "args".into(),
+            id_field: "id".into(),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn finds_the_parts_of_an_object() {
+        let whole =
+            [("call_id", "7".to_owned()), ("function_name", "f".to_owned()), ("arguments", "{\"name\": 1}".to_owned())];
+        assert_eq!(pieces(r#"{"id": "7", "name": "f", "args": {"name": 1} }"#, &shape()), whole);
+        let cut = [("function_name", "f".to_owned()), ("arguments", "{\"a\": \"x,}".to_owned())];
+        assert_eq!(pieces(r#"{"name":"f","args":{"a": "x,}"#, &shape()), cut);
+        let inner = ObjectShape { function_field: "function".into(), ..shape() };
+        let nested =
+            [("function_name", "f".to_owned()), ("arguments", "\"{}\"".to_owned()), ("call_id", "7".to_owned())];
+        assert_eq!(pieces(r#"{"function": {"name": "f", "args": "{}"}, "id": "7"}"#, &inner), nested);
+        let key = ObjectShape { name_is_key: true, python: true, ..Default::default() };
+        assert_eq!(
+            pieces("{'f': {'a': 1}}", &key),
+            [("function_name", "f".to_owned()), ("arguments", "{'a': 1}".to_owned())]
+        );
+    }
+}

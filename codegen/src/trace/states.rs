@@ -1,0 +1,138 @@
+//! The states of a plan's machine, as a reader wants to see them.
+
+use serde::Serialize;
+use unjinja_runtime::Channel;
+
+use crate::Lowered;
+use crate::automaton::{Confirm, Step};
+use crate::plan::{Action, ArgumentKind, Hole};
+
+/// One state of the machine that reads a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateView {
+    /// Its name, unique within the machine.
+    pub name: String,
+    /// What text that is no marker is taken for; empty where only markers may stand.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reads: &'static str,
+    /// The markers that lead on.
+    pub markers: Vec<MarkerView>,
+    /// Where reading goes on when what is read is complete, or where something else than a marker stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<String>,
+    /// What is done on that way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub otherwise_does: Vec<String>,
+    /// Whether the turn may end here.
+    pub may_end: bool,
+    /// The generation prompts behind which reading begins here, by their position in the spec.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entered_by: Vec<usize>,
+}
+
+/// A marker and what it leads to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MarkerView {
+    /// Its key in the spec.
+    pub key: &'static str,
+    /// What must stand there.
+    pub text: String,
+    /// White space before it that belongs to it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub before: String,
+    /// White space behind it that belongs to it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub after: String,
+    /// What must follow for it to count; empty where nothing must.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confirmed_by: Vec<String>,
+    /// It counts only at the very end of the text.
+    #[serde(skip_serializing_if = "is_false")]
+    pub at_the_end: bool,
+    /// What is done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub does: Vec<String>,
+    /// The state in which reading goes on.
+    pub next: String,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl Lowered {
+    /// The states of the machine, the one in which a turn begins first.
+    pub fn states(&self) -> Vec<StateView> {
+        let automaton = &self.automaton;
+        let name = |step: &Step| automaton.states[step.next].name.clone();
+        let view = |index: usize| {
+            let state = &automaton.states[index];
+            let markers = state.arms.iter().map(|arm| MarkerView {
+                key: arm.key,
+                text: arm.core.clone(),
+                before: arm.before.clone(),
+                after: arm.after.clone(),
+                confirmed_by: match &arm.confirm {
+                    Confirm::Next(cores) => cores.clone(),
+                    Confirm::Nothing | Confirm::End => Vec::new(),
+                },
+                at_the_end: arm.confirm == Confirm::End,
+                does: arm.step.actions.iter().map(does).collect(),
+                next: name(&arm.step),
+            });
+            let entries = self.entries.iter().enumerate().filter(|(_, state)| **state == index);
+            StateView {
+                name: state.name.clone(),
+                reads: state.hole.as_ref().map_or("", reads),
+                markers: markers.collect(),
+                otherwise: state.otherwise.as_ref().map(name),
+                otherwise_does: state.otherwise.iter().flat_map(|step| &step.actions).map(does).collect(),
+                may_end: state.end.is_some(),
+                entered_by: entries.map(|(prompt, _)| prompt).collect(),
+            }
+        };
+        let mut order: Vec<usize> = (0..automaton.states.len()).collect();
+        order.sort_by_key(|&index| index != automaton.start);
+        order.into_iter().map(view).collect()
+    }
+}
+
+/// What a hole holds, in words.
+pub(super) fn reads(hole: &Hole) -> &'static str {
+    match hole {
+        Hole::Text { channel: Channel::Content, .. } => "content",
+        Hole::Text { channel: Channel::Reasoning, .. } => "reasoning",
+        Hole::Name => "a function's name",
+        Hole::Id => "a call's id",
+        Hole::ArgumentName => "an argument's name",
+        Hole::Value => "an argument's value as raw text",
+        Hole::Literal { quote } if quote.is_empty() => "an argument's value as a literal",
+        Hole::Literal { .. } => "an argument's value as a literal with quote tokens",
+        Hole::Json => "arguments as a JSON object",
+        Hole::Python => "arguments as a Python dict",
+        Hole::Object(shape) if shape.python => "a call as a Python dict",
+        Hole::Object(_) => "a call as a JSON object",
+    }
+}
+
+/// What an action does, in words.
+fn does(action: &Action) -> String {
+    match action {
+        Action::Hold => "hold back".to_owned(),
+        Action::StartCall => "announce the call".to_owned(),
+        Action::StartOffered => "announce the call if its name was offered".to_owned(),
+        Action::StartLabelled { prefix, separator } => {
+            format!("announce the call by its label: {prefix:?}, name, {separator:?}, index")
+        }
+        Action::Id => "take the id".to_owned(),
+        Action::Argument(ArgumentKind::BySchema { .. }) => "begin an argument, typed by the schema".to_owned(),
+        Action::Argument(ArgumentKind::Text) => "begin an argument that is a string".to_owned(),
+        Action::Argument(ArgumentKind::Other { .. }) => "begin an argument that is no string".to_owned(),
+        Action::Argument(ArgumentKind::Literal) => "begin an argument that is a literal".to_owned(),
+        Action::EndArgument => "end the argument".to_owned(),
+        Action::EndCall => "end the call".to_owned(),
+        Action::EndCallIncomplete => "end the call, incomplete".to_owned(),
+        Action::OpenReasoning => "open reasoning".to_owned(),
+        Action::CloseReasoning => "close reasoning".to_owned(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Whether every byte of a text is accounted for: what was reported, in its order, with nothing but the format's own
+//! markers and their white space between.
+//!
+//! The judge knows the spec's markers and nothing of the parser, so it is wide where only a parser could know better:
+//! inside of a call it asks for the name, and for the arguments where they are JSON as the model wrote it.
+
+use std::collections::BTreeSet;
+
+use unjinja::Options;
+use unjinja::testing::{Piece, Transcript};
+use unjinja_spec::ToolFormat;
+
+use crate::models::Model;
+
+/// What was reported, as the judge wants it.
+enum Part {
+    Text(Vec<u8>),
+    Call { name: Vec<u8>, arguments: Vec<u8>, complete: bool },
+}
+
+/// Whether a transcript accounts for a text.
+///
+/// # Errors
+/// How far it does, where it does not.
+pub fn check(model: &Model, options: &Options, text: &[u8], found: &Transcript) -> Result<(), String> {
+    let text = String::from_utf8_lossy(text).into_owned();
+    let parts = parts(&found.events);
+    let mut best = 0;
+    for read in read_before(model, options) {
+        let whole = [read.as_bytes(), text.as_bytes()].concat();
+        match Judge::new(model, &whole, &parts).run() {
+            Ok(()) => return Ok(()),
+            Err(at) => best = best.max(at.saturating_sub(read.len())),
+        }
+    }
+    let at = (0..=best.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    Err(format!("not accounted for after byte {at}: {:?}\n  of {text:?}\n  found {:?}", &text[at..], found.events))
+}
+
+/// What the prompt may have written that is read as if the model had: one of these.
+fn read_before(model: &Model, options: &Options) -> BTreeSet<String> {
+    let length = model.parser.stream(options).bytes_from_prompt();
+    let mut reads = BTreeSet::new();
+    if length == 0 {
+        reads.insert(String::new());
+    }
+    model.parser.with_plan(&mut |_, entries| {
+        reads.extend(entries.iter().map(|entry| entry.read.to_owned()).filter(|read| read.len() == length));
+    });
+    let starts =
+        model.spec.generation_prompt.iter().map(|prompt| &prompt.text).chain([&model.spec.turn.assistant_start]);
+    reads.extend(starts.filter_map(|text| text.get(text.len().checked_sub(length)?..).map(str::to_owned)));
+    reads
+}
+
+fn parts(events: &[Piece]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for event in events {
+        match (event, parts.last_mut()) {
+            (Piece::Reasoning(text) | Piece::Content(text), _) => parts.push(Part::Text(text.clone().into_bytes())),
+            (Piece::Start(_, name, _), _) => {
+                let name = name.clone().into_bytes();
+                parts.push(Part::Call { name, arguments: Vec::new(), complete: false });
+            }
+            (Piece::Arguments(_, json), Some(Part::Call { arguments, .. })) => arguments.extend(json.bytes()),
+            (Piece::End(_, true), Some(Part::Call { complete, .. })) => *complete = true,
+            _ => {}
+        }
+    }
+    parts
+}
+
+struct Judge<'a> {
+    model: &'a Model,
+    text: &'a [u8],
+    parts: &'a [Part],
+    /// Of every place, where a marker may end that begins there, white space before and after it included.
+    after_marker: Vec<Vec<usize>>,
+    /// Of every place, whether a call that was closed may end there.
+    may_end: Vec<bool>,
+}
+
+/// How much was accounted for when so much of the text was read: whole parts, and bytes of the next.
+type State = (usize, usize);
+
+impl<'a> Judge<'a> {
+    fn new(model: &'a Model, text: &'a [u8], parts: &'a [Part]) -> Self {
+        let mut cores: Vec<&[u8]> = model.markers.iter().map(|marker| marker.trim().as_bytes()).collect();
+        cores.retain(|core| !core.is_empty());
+        cores.dedup();
+        let space = |at: usize| text[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+        let mut after_marker = vec![Vec::new(); text.len() + 1];
+        let mut may_end = vec![false; text.len() + 1];
+        for from in (0..text.len()).rev() {
+            let start = from + space(from);
+            if start > from {
+                after_marker[from] = after_marker[start].clone();
+                continue;
+            }
+            for core in cores.iter().filter(|core| text[start..].starts_with(core)) {
+                let end = start + core.len();
+                after_marker[from].extend(end..=end + space(end));
+                may_end[end..=end + space(end)].fill(true);
+            }
+            if matches!(text[start], b'}' | b']' | b')') {
+                may_end[start + 1..=start + 1 + space(start + 1)].fill(true);
+            }
+        }
+        for at in 0..=text.len() {
+            may_end[at] |= at == text.len() || !after_marker[at].is_empty();
+        }
+        Self { model, text, parts, after_marker, may_end }
+    }
+
+    /// Follows all ways to account for the text at once; how far they led where none leads to the end.
+    fn run(&self) -> Result<(), usize> {
+        let mut at: Vec<BTreeSet<State>> = vec![BTreeSet::new(); self.text.len() + 1];
+        at[0].insert((0, 0));
+        let mut furthest = 0;
+        for from in 0..=self.text.len() {
+            let mut open: Vec<State> = at[from].iter().copied().collect();
+            while let Some(state) = open.pop() {
+                furthest = from;
+                // A text that is used up makes way without a byte.
+                if let Some(Part::Text(text)) = self.parts.get(state.0)
+                    && state.1 == text.len()
+                    && at[from].insert((state.0 + 1, 0))
+                {
+                    open.push((state.0 + 1, 0));
+                }
+                for (to, next) in self.steps(from, state) {
+                    if at[to].insert(next) && to == from {
+                        open.push(next);
+                    }
+                }
+            }
+        }
+        let done = |state: &State| *state == (self.parts.len(), 0);
+        if at[self.text.len()].iter().any(done) { Ok(()) } else { Err(furthest) }
+    }
+
+    fn steps(&self, from: usize, state: State) -> Vec<(usize, State)> {
+        let mut steps: Vec<(usize, State)> = self.after_marker[from].iter().map(|&to| (to, state)).collect();
+        match self.parts.get(state.0) {
+            Some(Part::Text(text)) if text.get(state.1).is_some_and(|byte| self.text.get(from) == Some(byte)) => {
+                steps.push((from + 1, (state.0, state.1 + 1)));
+            }
+            Some(Part::Call { name, arguments, complete }) => {
+                steps.extend(self.call_ends(from, name, arguments, *complete).map(|to| (to, (state.0 + 1, 0))));
+            }
+            _ => {}
+        }
+        steps
+    }
+
+    /// Where a call may end that begins here.
+    fn call_ends(
+        &self,
+        from: usize,
+        name: &[u8],
+        arguments: &[u8],
+        complete: bool,
+    ) -> impl Iterator<Item = usize> + use<'_> {
+        let find = |part: &[u8]| {
+            let at = self.text[from..].windows(part.len().max(1)).position(|window| window == part);
+            at.map(|at| from + at + part.len())
+        };
+        let is_json = match self.model.spec.tools.format {
+            ToolFormat::JsonNative | ToolFormat::TagWithJson => !self.model.spec.tools.uses_python_dicts,
+            _ => false,
+        };
+        // A name may be written with escapes; arguments that the model wrote as JSON are its own bytes.
+        let mut least = Some(find(name).unwrap_or(from));
+        if is_json && !arguments.is_empty() && arguments != b"{}" {
+            least = least.and_then(|least| Some(least.max(find(arguments)?)));
+        }
+        let first = least.unwrap_or(self.text.len() + 1);
+        let arguments = arguments.to_vec();
+        let fits = move |&to: &usize| {
+            to > from && (!complete || to == first || self.text[..to].ends_with(&arguments) || self.may_end[to])
+        };
+        (first..=self.text.len()).filter(fits)
+    }
+}

@@ -1,0 +1,222 @@
+//! Any bytes, cut anywhere, through any model: what section 5 of the design promises of every input.
+
+use unjinja::testing::{Cut, Random, Transcript};
+use unjinja::{ChatParser, Chunk, DiagnosticKind, Message, Options, close_json};
+
+use crate::lossless;
+use crate::models::{self, Model};
+use crate::values::is_json;
+
+/// How many bytes of an input say what is parsed how; the rest is what the model wrote.
+pub const HEADER: usize = 4;
+
+/// How often a byte may be looked at, whatever the text is. What is repeated to hurt stays below four; of a text that a
+/// fuzzer makes up, parts are searched, compared, taken for a call, and all that twice.
+const WORK: u64 = 8;
+
+/// What else may be looked at, in bytes, however short the text is.
+const WORK_AT_LEAST: u64 = 64;
+
+/// What is parsed how.
+pub struct Trial {
+    /// The model whose parser it is.
+    pub model: &'static Model,
+    /// What is known of the turn.
+    pub options: Options,
+    /// The cut that is compared with the whole.
+    pub cut: Cut,
+    /// Reasoning is left in the content with its markers, or a fence is taken from around it: it is another text then.
+    mended: bool,
+}
+
+impl Trial {
+    /// What the first bytes of an input ask for, and the rest; `None` where there are too few.
+    pub fn read(input: &[u8]) -> Option<(Self, &[u8])> {
+        let (&[number, flags, prompt, cut], rest) = input.split_first_chunk()?;
+        let model = models::chosen(usize::from(number));
+        let mut options = Options::new();
+        if flags & 1 == 0 {
+            options = options.tools(&models::TOOLS);
+        }
+        options = options
+            .extract_reasoning(flags & 2 == 0)
+            .parallel_tool_calls(flags & 4 == 0)
+            .json_response(flags & 24 == 24);
+        let mended = flags & 2 != 0 || flags & 24 == 24;
+        let prompts = &model.spec.generation_prompt;
+        options = match usize::from(prompt) {
+            0 => options,
+            1 => options.thinking(false),
+            2 => options.thinking(true),
+            3 => options.generation_prompt(model.spec.turn.assistant_start.clone()),
+            n => match prompts.get(n % prompts.len().max(1)) {
+                Some(prompt) => options.generation_prompt(prompt.text.clone()),
+                None => options,
+            },
+        };
+        let cut = match cut {
+            0..8 => Cut::Chunks(usize::from(cut) + 1),
+            8..64 => Cut::At(usize::from(cut) - 7),
+            _ => Cut::Random { seed: cut.into() },
+        };
+        Some((Self { model, options, cut, mended }, rest))
+    }
+
+    /// What does not hold of this text, if anything does not.
+    ///
+    /// # Errors
+    /// What does not hold, with the model and the text.
+    pub fn check(&self, text: &[u8]) -> Result<(), String> {
+        self.find(text).map_err(|problem| {
+            let pieces: Vec<_> = self.cut.pieces(text).iter().map(|p| p.escape_ascii().to_string()).collect();
+            let name = &self.model.spec.template.name;
+            format!("{problem}\n  model    {name}\n  options  {:?}\n  pieces   {pieces:?}", self.options)
+        })
+    }
+
+    fn find(&self, text: &[u8]) -> Result<(), String> {
+        let parser = self.model.parser;
+        let whole = Transcript::of(parser, text, &Cut::Whole, &self.options);
+        if let Some(problem) = whole.disorder() {
+            return Err(problem);
+        }
+        let message = parser.parse(Chunk::Bytes(text), &self.options);
+        agree("in batch", &message, &whole.message)?;
+        agree("borrowed", &parser.parse_borrowed(Chunk::Bytes(text), &self.options).into_owned(), &message)?;
+        let interpreter = self.model.lowered.interpreter(&self.model.spec);
+        for (how, other) in [
+            ("compiled, cut", Transcript::of(parser, text, &self.cut, &self.options)),
+            ("interpreted, whole", Transcript::of(&interpreter, text, &Cut::Whole, &self.options)),
+            ("interpreted, cut", Transcript::of(&interpreter, text, &self.cut, &self.options)),
+        ] {
+            if other != whole {
+                return Err(format!("{how}, read otherwise\n  whole    {whole:?}\n  other    {other:?}"));
+            }
+        }
+        calls_are_json(&message)?;
+        if !self.mended {
+            lossless::check(self.model, &self.options, text, &whole)?;
+        }
+        linear(parser, &self.cut.pieces(text), &self.options)?;
+        ends(parser, text, &self.options, &whole)
+    }
+}
+
+fn agree(how: &str, one: &Message, other: &Message) -> Result<(), String> {
+    if one == other { Ok(()) } else { Err(format!("{how} another message\n  one      {one:?}\n  other    {other:?}")) }
+}
+
+/// The arguments of a complete call are JSON, or the call says that they are malformed; closed they always are.
+pub fn calls_are_json(message: &Message) -> Result<(), String> {
+    for (number, call) in message.tool_calls.iter().enumerate() {
+        let told = |kind| message.diagnostics.iter().any(|d| d.kind == kind && d.call == Some(number));
+        if call.complete && !is_json(&call.arguments) && !told(DiagnosticKind::MalformedArguments) {
+            return Err(format!("arguments that are no JSON, and nobody says so: {call:?}"));
+        }
+        if !call.complete && !told(DiagnosticKind::IncompleteCall) {
+            return Err(format!("a call that is not closed, and nobody says so: {call:?}"));
+        }
+        let closed = close_json(&call.arguments);
+        if !is_json(&closed) {
+            return Err(format!("closed, {:?} is no JSON: {closed:?}", call.arguments));
+        }
+    }
+    Ok(())
+}
+
+fn linear(parser: &dyn ChatParser, pieces: &[&[u8]], options: &Options) -> Result<(), String> {
+    let mut stream = parser.stream(options);
+    pieces.iter().for_each(|piece| stream.push_bytes(piece, &mut |_| {}));
+    stream.finish(&mut |_| {});
+    let fed = (stream.bytes_from_prompt() + pieces.iter().map(|piece| piece.len()).sum::<usize>()) as u64;
+    let work = stream.bytes_looked_at();
+    if work > WORK * fed + WORK_AT_LEAST { Err(format!("{work} bytes looked at of {fed}")) } else { Ok(()) }
+}
+
+/// `finish` settles everything, and once; `reset` makes the parser new and hands back what was not committed.
+fn ends(parser: &dyn ChatParser, text: &[u8], options: &Options, whole: &Transcript) -> Result<(), String> {
+    let mut stream = parser.stream(options);
+    let at = Random::new(text.len() as u64).below(text.len() + 1);
+    stream.push_bytes(&text[..at], &mut |_| {});
+    let rest = stream.reset();
+    if !text[..at].ends_with(&rest) && stream.bytes_from_prompt() == 0 {
+        return Err(format!(
+            "reset after {at} bytes hands back {:?}, which was not fed",
+            rest.escape_ascii().to_string()
+        ));
+    }
+    let mut message = Message::default();
+    stream.push_bytes(text, &mut |event| message.apply(&event));
+    stream.finish(&mut |event| message.apply(&event));
+    agree("after a reset", &message, &whole.message)?;
+    let mut again = 0;
+    stream.finish(&mut |_| again += 1);
+    if again > 0 {
+        return Err(format!("{again} events after the end"));
+    }
+    // A push after the end begins a new turn.
+    let mut message = Message::default();
+    stream.push_bytes(text, &mut |event| message.apply(&event));
+    stream.finish(&mut |event| message.apply(&event));
+    agree("in a second turn", &message, &whole.message)
+}
+
+/// A text that is spelled in markers, parts of markers and letters, so that every few bytes are a text to the point.
+pub fn spelled(model: &Model, input: &[u8]) -> Vec<u8> {
+    const ODD: [&[u8]; 16] = [
+        b"\xFF",
+        b"\xF0\x9F",
+        "\u{e9}".as_bytes(),
+        "\u{1f600}".as_bytes(),
+        b"{\"name\": \"",
+        b"get_weather",
+        b"\", \"arguments\": {",
+        b"\"city\": \"Paris\"",
+        b"}}",
+        b"\\\"",
+        b"\\u00e9",
+        b"\n\n",
+        b"    ",
+        b"{\"a\": [1, 2.50, null]}",
+        b"```json\n",
+        b"(city='Paris', days=2)",
+    ];
+    let mut out = Vec::new();
+    let mut bytes = input.iter().copied();
+    let mut last: &[u8] = b"";
+    while let Some(byte) = bytes.next() {
+        let count = model.markers.len().max(1);
+        let marker = model.markers.get(usize::from(byte) % count).map_or(&b""[..], String::as_bytes);
+        match byte {
+            0..128 => last = input_byte(&byte),
+            128..192 => last = marker,
+            192..224 => last = &marker[..usize::from(bytes.next().unwrap_or(0)) % (marker.len() + 1)],
+            224..240 => last = ODD[usize::from(byte) % ODD.len()],
+            240.. => (0..byte - 240).for_each(|_| out.extend_from_slice(last)),
+        }
+        out.extend_from_slice(last);
+        if out.len() > LONGEST {
+            out.truncate(LONGEST);
+            break;
+        }
+    }
+    out
+}
+
+/// The longest text that is spelled, in bytes.
+const LONGEST: usize = 1024;
+
+/// One byte as a slice that lives long.
+fn input_byte(byte: &u8) -> &'static [u8] {
+    static ASCII: [u8; 128] = {
+        let mut all = [0; 128];
+        let mut n = 0;
+        while n < 128 {
+            all[n] = n as u8;
+            n += 1;
+        }
+        all
+    };
+    let at = usize::from(*byte) % 128;
+    &ASCII[at..=at]
+}

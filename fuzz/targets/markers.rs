@@ -1,0 +1,5 @@
+//! See `unjinja_fuzz::markers`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::write_if_asked("markers"), |input: &[u8]| unjinja_fuzz::markers(input));

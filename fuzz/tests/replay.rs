@@ -1,0 +1,131 @@
+//! The properties without a fuzzer, the same on every run: every seed, every input that once was a finding, and copies of
+//! the seeds with a few bytes changed.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use unjinja::testing::Random;
+use unjinja_fuzz::seeds::{Failure, seeds};
+use unjinja_fuzz::{TARGETS, Target};
+
+/// How many damaged copies of seeds are tried of each target.
+fn copies(target: &Target) -> usize {
+    match target.name {
+        "analyze" => 40,
+        "specs" => 200,
+        "schemas" => 1000,
+        "render" => 2000,
+        _ => 5000,
+    }
+}
+
+/// Every seed, what was found once, and damaged copies.
+fn replay(name: &str) -> Result<(), Failure> {
+    let target = TARGETS.iter().find(|target| target.name == name).ok_or("no such target")?;
+    let seeds = seeds(name)?;
+    assert!(seeds.len() >= 10, "{} seeds are too few to show anything", seeds.len());
+    let started = Instant::now();
+    for (number, seed) in seeds.iter().enumerate() {
+        run(target, seed, &format!("seed {number}"));
+    }
+    let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("found").join(name);
+    if found.exists() {
+        for entry in fs::read_dir(found)? {
+            let path = entry?.path();
+            run(target, &fs::read(&path)?, &path.display().to_string());
+        }
+    }
+    for number in 0..copies(target) {
+        let mut random = Random::new(number as u64);
+        let seed = &seeds[random.below(seeds.len())];
+        let other = &seeds[random.below(seeds.len())];
+        run(target, &damaged(seed, other, target.longest, &mut random), &format!("damaged copy {number}"));
+    }
+    println!("{name}: {} seeds, {} copies, {:?}", seeds.len(), copies(target), started.elapsed());
+    Ok(())
+}
+
+/// Runs a property; where it does not hold, says of which input.
+fn run(target: &Target, input: &[u8], whose: &str) {
+    let held = std::panic::catch_unwind(|| (target.run)(input));
+    assert!(held.is_ok(), "{}: {whose} does not hold: {}", target.name, input.escape_ascii());
+}
+
+/// A copy of a seed with a few bytes changed, gone, repeated, or put in from another one.
+fn damaged(seed: &[u8], other: &[u8], longest: usize, random: &mut Random) -> Vec<u8> {
+    let mut text = seed.to_vec();
+    for _ in 0..=random.below(4) {
+        let from = random.below(text.len() + 1);
+        let to = (from + 1 + random.below(16)).min(text.len());
+        match random.below(5) {
+            0 => drop(text.drain(from..to)),
+            1 => text[from..to].iter_mut().take(1).for_each(|byte| *byte = random.below(256) as u8),
+            2 => {
+                let again = text[from..to].to_vec();
+                let at = random.below(text.len() + 1);
+                text.splice(at..at, again);
+            }
+            3 => drop(text.splice(from..from, b"\"\\{}[]<>\n*/#'%(".iter().copied().skip(random.below(15)).take(1))),
+            _ => {
+                let start = random.below(other.len() + 1);
+                let piece = &other[start..(start + random.below(32)).min(other.len())];
+                text.splice(from..from, piece.iter().copied());
+            }
+        }
+    }
+    text.truncate(longest);
+    text
+}
+
+#[test]
+fn any_output_through_any_model() -> Result<(), Failure> {
+    replay("outputs")
+}
+
+#[test]
+fn any_markers_through_their_model() -> Result<(), Failure> {
+    replay("markers")
+}
+
+#[test]
+fn any_template_rendered() -> Result<(), Failure> {
+    replay("render")
+}
+
+#[test]
+fn any_template_analysed() -> Result<(), Failure> {
+    replay("analyze")
+}
+
+#[test]
+fn any_spec() -> Result<(), Failure> {
+    replay("specs")
+}
+
+#[test]
+fn any_schema() -> Result<(), Failure> {
+    replay("schemas")
+}
+
+#[test]
+fn any_value() -> Result<(), Failure> {
+    replay("values")
+}
+
+#[test]
+fn any_grammar() -> Result<(), Failure> {
+    replay("grammars")
+}
+
+#[test]
+fn every_target_is_a_fuzz_target_and_replayed() -> Result<(), Failure> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (manifest, tests) = (fs::read_to_string(here.join("Cargo.toml"))?, include_str!("replay.rs"));
+    for target in &TARGETS {
+        assert!(here.join("targets").join(format!("{}.rs", target.name)).is_file(), "{}", target.name);
+        assert!(manifest.contains(&format!("name = \"{}\"", target.name)), "{}", target.name);
+        assert!(tests.contains(&format!("replay(\"{}\")", target.name)), "{}", target.name);
+    }
+    Ok(())
+}
