@@ -17,7 +17,7 @@ use crate::{Format, input, manifest, output};
 /// The arguments of `analyze`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Template files, or folders of them.
+    /// Templates: files, folders of them, or `-`.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Write each spec to NAME.toml in this folder.
@@ -76,7 +76,7 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<A
     let mut analysed = Analysed { specs: Vec::new(), problems: Vec::new(), paths: HashMap::new(), unreadable: false };
     for template in templates {
         progress.inc(1);
-        let template = match template {
+        let mut template = match template {
             Ok(template) => template,
             Err(error) => {
                 analysed.unreadable = true;
@@ -89,7 +89,11 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<A
         let file = template.file();
         progress.set_message(file.clone());
         analysed.paths.insert(file.clone(), template.path.clone());
-        let naming = template.naming(sources.get(&file).map_or("", String::as_str));
+        let said = sources.get(&file).cloned().unwrap_or_default();
+        // What the template's own file says counts more.
+        template.tokens.bos = template.tokens.bos.or(said.tokens.bos);
+        template.tokens.eos = template.tokens.eos.or(said.tokens.eos);
+        let naming = template.naming(&said.source);
         match crate::log::analyze(&template, &naming) {
             Ok(spec) => analysed.add(spec),
             Err(error) => analysed.problems.push((file, error.to_string())),

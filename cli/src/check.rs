@@ -14,7 +14,7 @@ use crate::{analyze, input, output};
 /// The arguments of `check`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Template files, or folders of them. Specs whose template is gone are looked for only where a folder is named.
+    /// Templates: files, folders of them, or `-`. Specs whose template is gone are looked for only where a folder is named.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The folder of the committed specs.

@@ -14,8 +14,7 @@ use crate::failure::{Done, Failure};
 use crate::hub::{Fetched, Hub};
 use crate::manifest::{Entry, Manifest, Place};
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::visible;
-use crate::{Format, output};
+use crate::{Format, output, visible};
 
 /// How many are fetched at once.
 const AT_ONCE: usize = 4;
@@ -170,11 +169,11 @@ fn print(entries: &[&Entry], outcomes: &[Outcome], arguments: &Arguments) -> Don
         match outcome {
             Outcome::New(fetched) | Outcome::Changed(fetched) => {
                 let what = paint(if matches!(outcome, Outcome::New(_)) { GOOD } else { WARNING }, outcome.name());
-                let from = paint(FAINT, &visible::lines(&format!("{}, {}", entry.source, fetched.file)));
-                writeln!(out, "{name}: {what}: {} {from}", visible::lines(&entry.save_as))?;
+                let from = paint(FAINT, &visible::line(&format!("{}, {}", entry.source, fetched.file)));
+                writeln!(out, "{name}: {what}: {} {from}", visible::line(&entry.save_as))?;
             }
             Outcome::Unchanged(_) => {}
-            Outcome::Skipped(reason) => writeln!(out, "{name}: not fetched: {}", visible::lines(reason))?,
+            Outcome::Skipped(reason) => writeln!(out, "{name}: not fetched: {}", visible::line(reason))?,
             Outcome::Failed(_) => writeln!(out, "{name}: {}", paint(BAD, "failed"))?,
         }
     }

@@ -8,6 +8,7 @@ use std::path::{Component, Path};
 
 use serde::Deserialize;
 use toml::Spanned;
+use unjinja_analyzer::render::SpecialTokens;
 
 use crate::failure::Failure;
 use crate::input;
@@ -27,8 +28,19 @@ pub(crate) struct Entry {
     pub save_as: String,
     /// Where it comes from, for people.
     pub source: String,
+    /// What its model's special tokens are, where the manifest says it: a `.jinja` file does not.
+    pub tokens: SpecialTokens,
     /// Where it is to be had.
     pub place: Place,
+}
+
+/// What a manifest or a table says of a template's file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    /// Where it comes from, for people.
+    pub source: String,
+    /// What its model's special tokens are.
+    pub tokens: SpecialTokens,
 }
 
 /// Where a template is to be had.
@@ -72,6 +84,8 @@ struct WrittenEntry {
     template: Option<String>,
     save_as: Option<String>,
     source: Option<String>,
+    bos_token: Option<String>,
+    eos_token: Option<String>,
     not_fetched: Option<String>,
 }
 
@@ -111,7 +125,8 @@ impl Entry {
 
 /// What an entry says, or all that is wrong with it.
 fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
-    let WrittenEntry { name, repo, revision, file, template, save_as, source, not_fetched } = written;
+    let WrittenEntry { name, repo, revision, file, template, save_as, source, bos_token, eos_token, not_fetched } =
+        written;
     let name = name.into_inner();
     let mut problems = Vec::new();
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -161,7 +176,8 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
             Place::Elsewhere(String::new())
         }
     };
-    let entry = Entry { name, save_as, source: source.unwrap_or(label), place };
+    let tokens = SpecialTokens { bos: bos_token, eos: eos_token };
+    let entry = Entry { name, save_as, source: source.unwrap_or(label), tokens, place };
     if problems.is_empty() { Ok(entry) } else { Err(problems) }
 }
 
@@ -170,16 +186,17 @@ fn is_inside(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Where templates come from, by their files' names: from a manifest, or from a table of `file<TAB>source` lines.
-pub(crate) fn sources(path: &Path) -> Result<HashMap<String, String>, Failure> {
+/// What is said of templates, by their files' names: in a manifest, or in a table of `file<TAB>source` lines.
+pub(crate) fn sources(path: &Path) -> Result<HashMap<String, Said>, Failure> {
     if path.extension().is_some_and(|extension| extension == "toml") {
-        let entries = Manifest::read(path)?.entries;
-        return Ok(entries.into_iter().map(|entry| (entry.save_as, entry.source)).collect());
+        let said = |entry: Entry| (entry.save_as, Said { source: entry.source, tokens: entry.tokens });
+        return Ok(Manifest::read(path)?.entries.into_iter().map(said).collect());
     }
     let text = input::text(path)?;
     let rows = text.lines().filter_map(|line| {
         let mut cells = line.split('\t');
-        Some((cells.next()?.to_owned(), cells.next()?.to_owned()))
+        let (file, source) = (cells.next()?.to_owned(), cells.next()?.to_owned());
+        Some((file, Said { source, ..Said::default() }))
     });
     Ok(rows.collect())
 }

@@ -332,6 +332,13 @@ fn analyze_and_check_read_the_manifest() -> Done {
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(scene.place.read("specs/hermes.toml")?.contains("source = \"org/hermes (tool_use)\"\n"));
     assert_eq!(scene.place.run("unjinja check out --specs specs --sources sources.toml", b"")?.code, 0);
+    // What the model's tokens are, a fetched template does not say.
+    let ending = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}";
+    scene.place.write("out/hermes.jinja", ending.as_bytes())?;
+    scene.place.write("sources.toml", entry("hermes", "eos_token = \"<end>\"").as_bytes())?;
+    assert_eq!(scene.place.run("unjinja analyze out --sources sources.toml -o specs", b"")?.code, 0);
+    let spec = scene.place.read("specs/hermes.toml")?;
+    assert!(spec.contains("end = \"<end>\"\n") && spec.contains("eos = \"<end>\"\n"), "{spec}");
     Ok(())
 }
 

@@ -26,6 +26,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja analyze templates --format json", 0, "analyze", Document),
     ("unjinja analyze templates bad --format json", 1, "analyze", Document),
     ("unjinja analyze templates bytes.jinja --format json", 2, "analyze", Document),
+    ("unjinja analyze m/tokenizer_config.json --format json", 0, "analyze", Document),
     ("unjinja analyze strange.jinja --format json", 0, "analyze", Document),
     ("unjinja check templates --specs specs --format json", 0, "check", Document),
     ("unjinja check other --specs specs --format json", 1, "check", Document),
@@ -120,6 +121,8 @@ fn place() -> Result<Place, Failure> {
         b"<|ACTIONS|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"f\", \"parameters\": {}}\n]<|END_ACTIONS|>",
     )?;
     place.write("empty.txt", b"")?;
+    let config = json!({"bos_token": "<s>", "eos_token": "</s>", "chat_template": {"default": hermes, "rag": hermes}});
+    place.write("m/tokenizer_config.json", config.to_string().as_bytes())?;
     let kept = "[[source]]\nname = \"own\"\nnot_fetched = \"our own\"\n";
     place.write("kept.toml", kept.as_bytes())?;
     place.write("all.toml", format!("{kept}[[source]]\nname = \"other\"\nrepo = \"org/other\"\n").as_bytes())?;

@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let (path, overlay) = (&arguments.path, arguments.overlay.as_deref());
+    if let Some(output) = &arguments.output {
+        input::one_stdin(Some(path), output, "the model's output")?;
+    }
     let tools = arguments.tools.as_deref().map(input::tools).transpose()?;
     let output = arguments.output.as_deref().map(read_output).transpose()?;
     let mut comparisons = Vec::new();
