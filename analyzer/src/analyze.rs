@@ -76,6 +76,20 @@ pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, Analy
 /// The same analysis, and `observe` is told of each comparison as it is made: first those with one set of sentinels,
 /// then those with the other. See [`paired`](crate::trace::paired).
 ///
+/// ```
+/// use unjinja_analyzer::render::Template;
+/// use unjinja_analyzer::{Naming, analyze_traced};
+///
+/// let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+/// let template = Template::parse("hello.jinja", text)?;
+/// let mut found = Vec::new();
+/// analyze_traced(&template, &Naming::of_file("hello.jinja"), &mut |comparison| {
+///     found.extend(comparison.findings.iter().map(|finding| format!("{}: {finding}", comparison.experiment)));
+/// })?;
+/// assert!(found.contains(&r#"C1: turn.end = "</>""#.to_owned()), "{found:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As those of [`analyze`]; what was compared until then was told.
 pub fn analyze_traced(
