@@ -180,7 +180,7 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
                 note.render("a generation prompt", &prompt.text);
             }
             note.render("between two calls", &tools.per_call_start);
-            note.found("tools.per_call_start", tools.per_call_start.as_str());
+            note.found("tools.per_call_start", tools.per_call_start.as_str()).found("tools.separator", "");
             note.found("turn.assistant_start", frame.assistant_start.as_str());
             note.found_text("content.start", &frame.content.start);
             note.because("the prompt ends with the beginning of the marker that opens calls and answers alike");
