@@ -112,7 +112,7 @@ enum Command {
         after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
     )]
     Codegen(codegen::Arguments),
-    /// Show what an analysis saw and concluded, and what each byte of an output is taken for.
+    /// Show what an analysis saw, and what each byte of an output is taken for.
     #[command(
         after_help = "Examples:\n  unjinja explain templates/qwen3.jinja --color always | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --show output\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
     )]

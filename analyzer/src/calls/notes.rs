@@ -69,7 +69,9 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             note.found("tools.parameter_order", tools.parameter_order.clone());
         }
         note.found_text("tools.arguments.start", &tools.arguments.start);
-        note.found("tools.uses_python_dicts", tools.uses_python_dicts);
+        if matches!(tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson) {
+            note.found("tools.uses_python_dicts", tools.uses_python_dicts);
+        }
         note.because("each of them carries a sentinel; what stands between two sentinels is a marker");
     });
     if !tools.arguments.name_prefix.is_empty() || !tools.arguments.name_suffix.is_empty() {
