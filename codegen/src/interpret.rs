@@ -141,7 +141,10 @@ impl Machine for Interpreter<'_> {
                     keys: &keys,
                     strict: shape.bare,
                 };
-                io.call_object(&shape, offered, &markers)
+                match shape.python {
+                    true => io.call_dict(&shape, offered, &markers),
+                    false => io.call_object(&shape, offered, &markers),
+                }
             }
         };
         match (found, &here.otherwise) {

@@ -253,7 +253,8 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
         Some(Hole::Object(shape)) => {
             let name = format_ident!("{}_SHAPE", state.name);
             let bare = shape.bare;
-            quote!(io.call_object(&#name, #bare, #markers))
+            let read = if shape.python { format_ident!("call_dict") } else { format_ident!("call_object") };
+            quote!(io.#read(&#name, #bare, #markers))
         }
     };
     let mut arms: Vec<TokenStream> = Vec::new();

@@ -76,6 +76,8 @@ pub enum Confirm<'p> {
 pub struct Markers<'p> {
     pub(crate) list: &'p [Marker<'p>],
     search: Search,
+    /// The last bytes of the cores.
+    pub(crate) lasts: Lasts,
     /// The first bytes of the cores.
     pub(crate) firsts: ByteSet,
     /// The bytes that may follow those: all, where a core is one byte long and counts at once.
@@ -163,7 +165,7 @@ impl<'p> Markers<'p> {
             }
             at += 1;
         }
-        Self { list, search: choose(list, &firsts), firsts, seconds, longest, layout, layout_length }
+        Self { list, search: choose(list, &firsts), lasts: Lasts::of(list), firsts, seconds, longest, layout, layout_length }
     }
 
     /// How they are looked for.
@@ -201,6 +203,67 @@ impl<'p> Markers<'p> {
     #[inline]
     pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at + 1).is_none_or(|&next| self.seconds.has(next))
+    }
+}
+
+/// The different last bytes of some markers, if they are few: where a text is full of beginnings, they show where a whole
+/// marker may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lasts {
+    bytes: [u8; 3],
+    /// None, where there are more.
+    count: usize,
+}
+
+impl Lasts {
+    const fn of(list: &[Marker<'_>]) -> Self {
+        let mut bytes = [0; 3];
+        let mut count = 0;
+        let mut at = 0;
+        while at < list.len() {
+            let core = list[at].core.as_bytes();
+            let last = if core.is_empty() { 0 } else { core[core.len() - 1] };
+            let mut known = 0;
+            while known < count && bytes[known] != last {
+                known += 1;
+            }
+            if known == bytes.len() {
+                return Self { bytes, count: 0 };
+            }
+            if known == count {
+                bytes[count] = last;
+                count += 1;
+            }
+            at += 1;
+        }
+        Self { bytes, count }
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.count > 0
+    }
+
+    /// The first whole marker by where it ends: where it begins, and where it ends. Of several that end there, the
+    /// longest.
+    pub(crate) fn next(&self, text: &[u8], list: &[Marker<'_>]) -> Option<(usize, usize)> {
+        let [a, b, c] = self.bytes;
+        let mut end = 0;
+        loop {
+            let rest = &text[end..];
+            let hit = match self.count {
+                0 => return None,
+                1 => memchr::memchr(a, rest),
+                2 => memchr::memchr2(a, b, rest),
+                _ => memchr::memchr3(a, b, c, rest),
+            };
+            end += hit? + 1;
+            let starts = |marker: &Marker<'_>| {
+                text[..end].ends_with(marker.core.as_bytes()).then(|| end - marker.core.len())
+            };
+            if let Some(start) = list.iter().filter_map(starts).min() {
+                return Some((start, end));
+            }
+        }
     }
 }
 

@@ -12,10 +12,7 @@ const MISSES: usize = 16;
 /// ...of which one comes in so many bytes, whole markers are searched for instead,
 const OFTEN: usize = 48;
 
-/// if there are no more than so many of them,
-const LEAPS: usize = 3;
-
-/// at first within so many bytes.
+/// as long as that gets this far, in bytes.
 const REACH: usize = 512;
 
 /// Where a marker may be.
@@ -117,38 +114,19 @@ impl Look {
         }
     }
 
-    /// Where bytes of markers are all over the text: goes on to the first whole marker, or to where the end of the text
-    /// may cut one off.
+    /// Where bytes of markers are all over the text: goes on to where one may stand whole, as its last byte shows, or to
+    /// where the end of the text may cut one off.
     fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
-        if markers.list.len() > LEAPS {
-            let rest = text.get(self.from..).unwrap_or_default();
-            let begins = |pair: &[u8]| markers.firsts.has(pair[0]) && markers.seconds.has(pair[1]);
-            let next = rest.windows(2).position(begins).unwrap_or(rest.len().saturating_sub(1));
-            self.work.add(next);
-            self.from += next;
-            return;
-        }
-        let mut reach = REACH;
-        loop {
-            let safe = text.len().saturating_sub(markers.longest);
-            if self.from >= safe {
-                return;
-            }
-            let end = safe.min(self.from + reach);
-            let mut found = end;
-            for marker in markers.list {
-                let within = &text[self.from..found + marker.core.len() - 1];
-                self.work.add(within.len());
-                if let Some(at) = memchr::memmem::find(within, marker.core.as_bytes()) {
-                    found = self.from + at;
-                }
-            }
-            self.from = found;
-            if found < end {
-                return;
-            }
-            reach *= 2;
-        }
+        let rest = text.get(self.from..).unwrap_or_default();
+        let begins = |at: &usize| markers.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
+        let next = match markers.lasts.next(rest, markers.list) {
+            // One that begins before it may go on behind it.
+            Some((start, end)) => (end.saturating_sub(markers.longest)..start).find(begins).unwrap_or(start),
+            None if markers.lasts.is_known() => rest.len().saturating_sub(markers.longest),
+            None => (0..rest.len()).find(begins).unwrap_or(rest.len()),
+        };
+        self.work.add(next);
+        self.from += next;
     }
 
     /// Which marker stands exactly at `at`: the longest, and only when no longer one could still come. What was
