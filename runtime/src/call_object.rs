@@ -216,8 +216,21 @@ impl CallObject {
         if self.named && self.arguments.release() {
             return (Part::Written, 0);
         }
-        let stops = if self.named { stops } else { &ByteSet::EMPTY };
         let mut taken = 0;
+        if !S::PYTHON {
+            match self.at {
+                At::Before => {
+                    if let Some(count) = self.usual_head(shape, bytes) {
+                        return (Part::Name, count);
+                    }
+                }
+                At::After | At::Value if self.named && !self.has_arguments => {
+                    taken = self.usual_key(shape, bytes, stops).unwrap_or(0);
+                }
+                _ => {}
+            }
+        }
+        let stops = if self.named { stops } else { &ByteSet::EMPTY };
         while let Some(&byte) = bytes.get(taken) {
             let step = match self.at {
                 At::InKey => self.in_key::<S>(shape, &bytes[taken..]),
@@ -303,6 +316,63 @@ impl CallObject {
     pub(crate) fn malformed(&self) -> bool {
         let reading = matches!(self.at, At::InKey | At::InValue);
         self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())
+    }
+
+    /// The start of an object as nearly all are written, all of it at hand: a brace and the name. Gives its length.
+    #[inline]
+    fn usual_head(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<usize> {
+        if !shape.function_field.is_empty() || (shape.name_field.is_empty() && !shape.name_is_key) {
+            return None;
+        }
+        let [b'{', rest @ ..] = bytes else { return None };
+        let mut rest = after_space(rest);
+        if !shape.name_is_key {
+            rest = after_key(rest, shape.name_field)?;
+        }
+        let [b'"', rest @ ..] = rest else { return None };
+        // Names are short, and hold nothing that is escaped.
+        let len = rest.iter().take(Short::IN_PLACE).position(|&byte| byte == b'"')?;
+        let (name, rest) = (&rest[..len], &rest[len + 1..]);
+        if len == 0
+            || !name.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-' | b'.'))
+        {
+            return None;
+        }
+        let (at, taken) = match rest {
+            _ if !shape.name_is_key => (At::After, bytes.len() - rest.len()),
+            [b':', ..] if name != shape.id_field.as_bytes() => (At::Value, bytes.len() - rest.len() + 1),
+            _ => return None,
+        };
+        self.role = if shape.name_is_key { Role::Arguments } else { Role::Name };
+        self.at = at;
+        self.text.set(name);
+        self.depth = 1;
+        self.named = true;
+        Some(taken)
+    }
+
+    /// What stands between the name and the arguments in such an object; from there on it is their reader's. Gives its
+    /// length.
+    #[inline]
+    fn usual_key(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &ByteSet) -> Option<usize> {
+        let mut rest = bytes;
+        if self.at == At::After {
+            let nested = !shape.function_field.is_empty() || shape.args_field.is_empty();
+            if nested || stops.has(b',') || stops.has(b'"') || stops.has(b':') {
+                return None;
+            }
+            let [b',', after @ ..] = rest else { return None };
+            rest = after_key(after_space(after), shape.args_field)?;
+        } else {
+            (self.role == Role::Arguments).then_some(())?;
+            rest = after_space(rest);
+        }
+        // Only what is passed on as it stands.
+        let [b'{', ..] = rest else { return None };
+        self.begin::<Json>();
+        self.role = Role::Arguments;
+        self.at = At::InValue;
+        Some(bytes.len() - rest.len())
     }
 
     /// A byte outside keys and values, white space aside.
@@ -408,6 +478,19 @@ impl CallObject {
         is_name(text).then_some(text)
     }
 
+    /// How many bytes at the start of `bytes` go on with the text between quotes, and are nothing but text: those of a key
+    /// or name that comes in pieces.
+    fn run<S: Syntax>(&mut self, bytes: &[u8]) -> usize {
+        if S::PYTHON || !self.reader.in_plain_string() {
+            return 0;
+        }
+        let room = MAX_NAME - self.text.as_bytes().len();
+        let plain = |&&byte: &&u8| is_plain(byte) && byte != 0x7f;
+        let count = bytes.iter().take(room).take_while(plain).count();
+        self.text.push(&bytes[..count]);
+        count
+    }
+
     /// One byte of a key or name: how the reader went on. Byte by byte it is certain where one stops fitting.
     fn byte<S: Syntax>(&mut self, byte: u8) -> Progress {
         if !S::PYTHON && is_plain(byte) && self.reader.in_plain_string() {
@@ -429,6 +512,13 @@ impl CallObject {
         {
             self.text.set(key);
             return self.end_key(shape, key.len() + 2);
+        }
+        // Of a strict one each byte may be one too many.
+        if self.named || !shape.strict {
+            match self.run::<S>(bytes) {
+                0 => {}
+                count => return Step::Taken(count),
+            }
         }
         let progress = self.byte::<S>(bytes[0]);
         if !self.named && (self.too_long || self.reader.malformed()) {
@@ -505,6 +595,8 @@ impl CallObject {
         if let Some(name) = self.quoted::<S>(bytes) {
             self.text.set(name);
             count = name.len() + 2;
+        } else if let run @ 1.. = self.run::<S>(bytes) {
+            return Step::Taken(run);
         } else {
             let from = self.text.as_bytes().len();
             let progress = self.byte::<S>(bytes[0]);
@@ -549,6 +641,25 @@ impl CallObject {
         self.end_value();
         if self.named && self.has_id { Step::Report(Part::Id, count) } else { Step::Taken(count) }
     }
+}
+
+/// What follows white space.
+#[inline]
+fn after_space(bytes: &[u8]) -> &[u8] {
+    match bytes {
+        [b' ' | b'\n', rest @ ..] => match rest {
+            [b' ' | b'\n', ..] => &rest[rest.iter().take_while(|&&byte| is_space(byte)).count()..],
+            _ => rest,
+        },
+        _ => bytes,
+    }
+}
+
+/// What follows a key and its colon.
+#[inline]
+fn after_key<'b>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
+    let rest = bytes.strip_prefix(b"\"")?.strip_prefix(key.as_bytes())?.strip_prefix(b"\"")?;
+    Some(after_space(after_space(rest).strip_prefix(b":")?))
 }
 
 /// Whether a function may be called that.

@@ -165,7 +165,16 @@ impl<'p> Markers<'p> {
             }
             at += 1;
         }
-        Self { list, search: choose(list, &firsts), lasts: Lasts::of(list), firsts, seconds, longest, layout, layout_length }
+        Self {
+            list,
+            search: choose(list, &firsts),
+            lasts: Lasts::of(list),
+            firsts,
+            seconds,
+            longest,
+            layout,
+            layout_length,
+        }
     }
 
     /// How they are looked for.
@@ -257,9 +266,8 @@ impl Lasts {
                 _ => memchr::memchr3(a, b, c, rest),
             };
             end += hit? + 1;
-            let starts = |marker: &Marker<'_>| {
-                text[..end].ends_with(marker.core.as_bytes()).then(|| end - marker.core.len())
-            };
+            let starts =
+                |marker: &Marker<'_>| text[..end].ends_with(marker.core.as_bytes()).then(|| end - marker.core.len());
             if let Some(start) = list.iter().filter_map(starts).min() {
                 return Some((start, end));
             }

@@ -154,6 +154,9 @@ impl Look {
 /// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and nothing has to confirm it.
 fn at_once(text: &[u8], at: usize, markers: &Markers<'_>) -> Option<Option<usize>> {
     let rest = &text[at..];
+    if rest.first().is_some_and(|&first| !markers.firsts.has(first)) {
+        return Some(None);
+    }
     if rest.len() < markers.longest.max(2) {
         return None;
     }
@@ -226,28 +229,30 @@ impl Probe {
         Self { at, read: 0, alive: all(markers.list.len()), waiting: 0, best: None, confirming: None }
     }
 
+    #[inline(never)]
     fn go_on(&mut self, text: &[u8], markers: &Markers<'_>, last: bool, work: &mut Work) -> Candidate {
         let list = markers.list;
-        while self.alive != 0
-            && let Some(&byte) = text.get(self.at + self.read)
-        {
-            work.add(1);
-            self.read += 1;
-            let mut alive = 0;
-            for index in members(self.alive) {
-                let core = list[index].core.as_bytes();
-                if core[self.read - 1] != byte {
-                    continue;
-                }
-                if core.len() > self.read {
-                    alive |= 1 << index;
-                } else if list[index].confirm == Confirm::Nothing {
-                    self.counts(index, list);
-                } else {
-                    self.waiting |= 1 << index;
-                }
+        let rest = &text[self.at + self.read..];
+        let (mut alive, mut compared) = (0, 0);
+        for index in members(self.alive) {
+            let core = &list[index].core.as_bytes()[self.read..];
+            let differs = core.iter().zip(rest).position(|(a, b)| a != b);
+            compared = compared.max(differs.map_or(core.len().min(rest.len()), |at| at + 1));
+            if differs.is_some() {
+                continue;
             }
-            self.alive = alive;
+            if core.len() > rest.len() {
+                alive |= 1 << index;
+            } else if list[index].confirm == Confirm::Nothing {
+                self.counts(index, list);
+            } else {
+                self.waiting |= 1 << index;
+            }
+        }
+        work.add(compared);
+        self.alive = alive;
+        if alive != 0 {
+            self.read += rest.len();
         }
         for index in members(self.waiting) {
             let Some(counts) = self.confirm(text, index, &list[index], last, work) else { continue };
@@ -273,6 +278,7 @@ impl Probe {
     }
 
     /// Whether what follows confirms a marker; `None` while more text is needed to tell.
+    #[inline(never)]
     fn confirm(&mut self, text: &[u8], index: usize, marker: &Marker<'_>, last: bool, work: &mut Work) -> Option<bool> {
         let cores = match marker.confirm {
             Confirm::Nothing => return Some(true),

@@ -15,7 +15,8 @@ pub(crate) struct Short {
 }
 
 impl Short {
-    const IN_PLACE: usize = 48;
+    /// What needs no memory of its own.
+    pub(crate) const IN_PLACE: usize = 48;
 
     pub(crate) const fn new() -> Self {
         Self { bytes: [0; Self::IN_PLACE], len: 0, longer: Vec::new() }

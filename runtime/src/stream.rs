@@ -324,10 +324,10 @@ pub(crate) fn enter<'e, 'o>(
         return (wanted.or(entries.first()), "");
     };
     // The assistant's turn begins with the last marker that opens one; a turn of several messages is given as it is.
-    let turn = match prompt.rfind(facts.assistant_start) {
+    let turn = match last_of(prompt, facts.assistant_start) {
         _ if prompt.starts_with(facts.assistant_start) => prompt,
-        Some(at) if !facts.assistant_start.is_empty() => &prompt[at..],
-        _ => prompt,
+        Some(at) => prompt.get(at..).unwrap_or(prompt),
+        None => prompt,
     };
     let longest = entries.iter().filter(|e| turn.starts_with(e.text)).max_by_key(|e| e.text.len());
     match longest {
@@ -339,15 +339,17 @@ pub(crate) fn enter<'e, 'o>(
     }
 }
 
-/// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
-pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
-    parse_owned(&machine, output.into(), options)
+/// Where a text stands last in another, if it is one. By hand: prompts have their last turn at their end, and what
+/// searches backwards well would be linked for this alone.
+fn last_of(text: &str, part: &str) -> Option<usize> {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let first = *part.first()?;
+    (0..text.len()).rev().find(|&at| text[at] == first && text[at..].starts_with(part))
 }
 
-fn parse_owned(machine: &dyn Machine, output: Chunk<'_>, options: &Options) -> Message {
-    let mut message = Message::default();
-    read_whole(machine, output.checked(), options, &mut message);
-    message
+/// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
+    borrow(&machine, output.into(), options).into_owned()
 }
 
 /// Parses a whole output, and copies nothing of it that stands there as it is to be: texts, and arguments in JSON.
@@ -361,38 +363,26 @@ pub fn parse_borrowed<'t, M: Machine>(
 
 fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
     let chunk = output.checked();
-    let mut message = BorrowedMessage::default();
-    read_whole(machine, chunk, options, &mut message.of(chunk.as_text().unwrap_or_default()));
-    message
-}
-
-/// What a whole output is read into.
-pub(crate) trait Receiver {
-    /// From now on the texts of events stand in `copy`, which holds at offset `before` what the output holds at `at`.
-    fn stand_in(&mut self, copy: &[u8], at: usize, before: usize);
-
-    /// Takes the next event.
-    fn take(&mut self, event: Event<'_>);
-}
-
-fn read_whole(machine: &dyn Machine, output: Chunk<'_>, options: &Options, receiver: &mut dyn Receiver) {
     let (mut run, mut carry) = Run::begin(machine, options);
-    let mut rest = output;
+    let mut message = BorrowedMessage::default();
+    let mut pieces = message.of(chunk.as_text().unwrap_or_default());
+    let mut rest = chunk;
     // What the prompt wrote is read in front of the output, and with it as much of that as it takes to settle it.
     while !carry.is_empty() {
         let (head, tail) = rest.split(HEAD);
         let last = tail.as_bytes().is_empty();
         let before = carry.len();
         carry.extend_from_slice(head.as_bytes());
-        receiver.stand_in(&carry, output.as_bytes().len() - rest.as_bytes().len(), before);
-        let settled = run.go(machine, options, Chunk::Bytes(&carry), last, &mut |event| receiver.take(event));
+        pieces.stand_in(&carry, chunk.as_bytes().len() - rest.as_bytes().len(), before);
+        let settled = run.go(machine, options, Chunk::Bytes(&carry), last, &mut |event| pieces.apply(event));
         if last {
-            return;
+            return message;
         }
         carry.drain(..settled);
         rest = tail;
     }
-    run.go(machine, options, rest, true, &mut |event| receiver.take(event));
+    run.go(machine, options, rest, true, &mut |event| pieces.apply(event));
+    message
 }
 
 /// How much of an output is read at a time behind what the prompt wrote, in bytes.
@@ -470,7 +460,7 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
     }
 
     fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {
-        parse_owned(self, output, options)
+        borrow(self, output, options).into_owned()
     }
 
     fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {

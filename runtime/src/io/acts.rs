@@ -270,7 +270,9 @@ impl Io<'_> {
         while from < to {
             // Piece by piece what is written stays small, however long the value is.
             let end = match self.valid {
-                Some(text) if to - from > PIECE => (from + PIECE..to).find(|&at| text.is_char_boundary(at)).unwrap_or(to),
+                Some(text) if to - from > PIECE => {
+                    (from + PIECE..to).find(|&at| text.is_char_boundary(at)).unwrap_or(to)
+                }
                 _ => to,
             };
             let memory = &mut *self.memory;

@@ -156,12 +156,7 @@ impl Memory {
 
     /// Gives a piece to the reader of the value that is open. Returns whether that was all; if not, the machine goes on
     /// with what the reader left of it. `carry` is what waits from before and from now on.
-    pub(crate) fn read_straight(
-        &mut self,
-        text: &str,
-        carry: &mut Vec<u8>,
-        sink: &mut dyn FnMut(Event<'_>),
-    ) -> bool {
+    pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut dyn FnMut(Event<'_>)) -> bool {
         let (Some(read), Some(call)) = (self.straight.read, &self.call) else { return false };
         let index = call.index;
         let Some(taken) = read(self, text, carry) else { return false };

@@ -53,7 +53,6 @@ fn special_bits(word: u64, other: u8) -> u64 {
 
 /// Where a JSON string goes on from `from`: the offset after its closing quote, or that of the first byte that needs a
 /// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
-#[inline]
 pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
     loop {
@@ -70,7 +69,7 @@ pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
 }
 
 /// How many bytes at the start are whole blocks with nothing special in them.
-#[inline]
+#[inline(never)]
 fn plain_blocks(bytes: &[u8], other: u8) -> usize {
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     // No early exit inside a block: that is what compilers make vectors of.
@@ -298,7 +297,9 @@ impl Unescaper {
                         self.at = Unescape::Hex { left: left - 1, unit };
                     } else {
                         let (alone, char) = self.surrogates.unit(unit);
-                        alone.into_iter().chain(char).for_each(|char| push_char(char, out));
+                        for char in [alone, char].into_iter().flatten() {
+                            push_char(char, out);
+                        }
                         self.at = Unescape::Plain;
                     }
                 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::{Diagnostic, Message, ToolCall};
 use crate::event::Event;
-use crate::stream::Receiver;
 
 /// An assistant message that borrows from the output that it was parsed from. See [`Message`].
 ///
@@ -86,20 +85,14 @@ struct Copied {
     output: usize,
 }
 
-impl Receiver for Message {
-    fn stand_in(&mut self, _: &[u8], _: usize, _: usize) {}
-
-    fn take(&mut self, event: Event<'_>) {
-        self.apply(&event);
-    }
-}
-
-impl Receiver for Pieces<'_, '_> {
-    fn stand_in(&mut self, copy: &[u8], at: usize, before: usize) {
+impl<'t> Pieces<'_, 't> {
+    /// From now on the texts of events stand in `copy`, which holds at offset `before` what the output holds at `at`.
+    pub(crate) fn stand_in(&mut self, copy: &[u8], at: usize, before: usize) {
         self.place.copy = Some(Copied { start: copy.as_ptr() as usize, len: copy.len(), at: before, output: at });
     }
 
-    fn take(&mut self, event: Event<'_>) {
+    /// Adds one event to the message that it is a piece of.
+    pub(crate) fn apply(&mut self, event: Event<'_>) {
         let place = self.place;
         let message = &mut *self.message;
         match event {
