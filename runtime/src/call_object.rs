@@ -442,6 +442,7 @@ impl CallObject {
         Step::Again
     }
 
+    #[inline(never)]
     fn begin<S: Syntax>(&mut self) {
         self.reader.reset::<S>();
         self.text.clear();

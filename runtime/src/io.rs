@@ -134,6 +134,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(options: &Options) -> Self {
+        let filter = options.filter.map(|make| make());
         Self {
             pos: 0,
             look: Look::default(),
@@ -158,7 +159,7 @@ impl Memory {
             abort: None,
             out: Vec::new(),
             json: String::new(),
-            filter: options.filter.map(|make| make()),
+            filter,
             invalid_utf8: false,
         }
     }

@@ -134,7 +134,7 @@ impl Look {
     pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
         let mut probe = match self.probe.take() {
             Some(probe) if probe.at == at => probe,
-            _ => match at_once(text, at, markers) {
+            _ => match at_once(text, at, markers, &mut self.work) {
                 Some(index) => {
                     self.work.add(index.map_or(2, |index| markers.list[index].core.len()));
                     return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
@@ -151,8 +151,8 @@ impl Look {
     }
 }
 
-/// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and nothing has to confirm it.
-fn at_once(text: &[u8], at: usize, markers: &Markers<'_>) -> Option<Option<usize>> {
+/// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and what confirms it.
+fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Option<Option<usize>> {
     let rest = &text[at..];
     if rest.first().is_some_and(|&first| !markers.firsts.has(first)) {
         return Some(None);
@@ -167,14 +167,41 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>) -> Option<Option<usize
         if core.first() != rest.first() || core.get(1).is_some_and(|&byte| byte != rest[1]) || !rest.starts_with(core) {
             continue;
         }
-        if marker.confirm != Confirm::Nothing {
-            return None;
+        if !confirmed_at_once(&rest[core.len()..], marker.confirm, work)? {
+            continue;
         }
         if best.is_none_or(|best| goes_before(index, best, markers.list)) {
             best = Some(index);
         }
     }
     Some(best)
+}
+
+/// Whether what follows confirms a marker, where all that it takes to tell is there.
+fn confirmed_at_once(after: &[u8], confirm: Confirm<'_>, work: &mut Work) -> Option<bool> {
+    let cores = match confirm {
+        Confirm::Nothing => return Some(true),
+        Confirm::Next(cores) => cores,
+        Confirm::End => &[],
+    };
+    let space = after.iter().take(CONFIRM_SPACE + 1).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let rest = &after[space..];
+    if rest.is_empty() {
+        return None;
+    }
+    work.add(space + 1);
+    if space > CONFIRM_SPACE {
+        return Some(false);
+    }
+    let mut cut = false;
+    for core in cores.iter().map(|core| core.as_bytes()).filter(|core| core.first() == rest.first()) {
+        if rest.starts_with(core) {
+            work.add(core.len() - 1);
+            return Some(true);
+        }
+        cut |= core.len() > rest.len();
+    }
+    (!cut).then_some(false)
 }
 
 /// A place where a marker may stand, as far as it was compared. Sets of markers are bits, by position in the list.

@@ -253,18 +253,20 @@ impl Run {
     /// Before the first byte, and what the prompt already wrote of the turn.
     fn begin(machine: &dyn Machine, options: &Options) -> (Self, Vec<u8>) {
         let facts = machine.facts();
-        let mut memory = Memory::new(options);
+        let mut run = Self { memory: Memory::new(options), state: machine.start() };
         let (entry, rest) = enter(facts, machine.entries(), options);
-        let written = |read: &str| {
-            let mut written = Vec::with_capacity(read.len() + rest.len() + options.continue_from.len());
-            [read, rest, &options.continue_from].iter().for_each(|text| written.extend_from_slice(text.as_bytes()));
-            written
-        };
-        let Some(entry) = entry else { return (Self { memory, state: machine.start() }, written("")) };
-        if entry.channel == Channel::Reasoning && !options.extract_reasoning {
-            memory.reasoning_opened(entry.text.strip_prefix(facts.assistant_start).unwrap_or(entry.text));
+        let mut read = "";
+        if let Some(entry) = entry {
+            if entry.channel == Channel::Reasoning && !options.extract_reasoning {
+                run.memory.reasoning_opened(entry.text.strip_prefix(facts.assistant_start).unwrap_or(entry.text));
+            }
+            (run.state, read) = (entry.state, entry.read);
         }
-        (Self { memory, state: entry.state }, written(entry.read))
+        let mut written = Vec::with_capacity(read.len() + rest.len() + options.continue_from.len());
+        for text in [read, rest, &options.continue_from] {
+            written.extend_from_slice(text.as_bytes());
+        }
+        (run, written)
     }
 
     /// Runs the machine over the text at hand; returns how many bytes are settled.

@@ -212,9 +212,9 @@ impl Io<'_> {
         let index = self.memory.calls;
         self.memory.calls += 1;
         let id = (!self.memory.id.is_empty()).then_some(self.memory.id.as_str());
-        (self.sink)(Event::ToolCallStart { index, name: self.memory.name.as_str(), id });
-        let tools = &self.options.tools;
-        if !tools.is_empty() && tools.get(self.memory.name.as_str()).is_none() {
+        let (name, tools) = (self.memory.name.as_str(), &self.options.tools);
+        (self.sink)(Event::ToolCallStart { index, name, id });
+        if !tools.is_empty() && tools.get(name).is_none() {
             let name = self.memory.name.clone();
             self.note(DiagnosticKind::UnknownTool, Some(index), name.as_str());
         }

@@ -71,6 +71,8 @@ impl Io<'_> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn note(&mut self, kind: DiagnosticKind, call: Option<usize>, detail: &str) {
         (self.sink)(Event::Diagnostic(Diagnostic { kind, call, detail: detail.to_owned() }));
     }

@@ -187,6 +187,7 @@ fn escape(byte: u8) -> Option<&'static str> {
 }
 
 /// Writes a character in UTF-8.
+#[inline(never)]
 pub(crate) fn push_char(char: char, out: &mut Vec<u8>) {
     out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
 }
@@ -297,7 +298,10 @@ impl Unescaper {
                         self.at = Unescape::Hex { left: left - 1, unit };
                     } else {
                         let (alone, char) = self.surrogates.unit(unit);
-                        for char in [alone, char].into_iter().flatten() {
+                        if let Some(alone) = alone {
+                            push_char(alone, out);
+                        }
+                        if let Some(char) = char {
                             push_char(char, out);
                         }
                         self.at = Unescape::Plain;
