@@ -318,37 +318,52 @@ impl CallObject {
         self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())
     }
 
-    /// The start of an object as nearly all are written, all of it at hand: a brace and the name. Gives its length.
-    #[inline]
+    /// The start of an object as nearly all are written, all of it at hand: what is before the name are short strings, and
+    /// so is the name. Gives its length, up to the name's end.
     fn usual_head(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<usize> {
-        if !shape.function_field.is_empty() || (shape.name_field.is_empty() && !shape.name_is_key) {
-            return None;
+        let mut rest = after_space(bytes.strip_prefix(b"{")?);
+        let (mut depth, mut id) = (1, None);
+        loop {
+            let (key, after) = usual_string(rest)?;
+            let value = after_space(after_space(after).strip_prefix(b":")?);
+            let known = !shape.strict || shape.is_known(key, depth);
+            rest = match shape.role(key, depth) {
+                _ if !known => return None,
+                Role::Name => {
+                    let (name, after) = usual_string(value)?;
+                    self.text.set(name);
+                    (self.at, self.role, rest) = (At::After, Role::Name, after);
+                    break;
+                }
+                Role::NameAsKey => {
+                    self.text.set(key);
+                    let colon = after.strip_prefix(b":")?;
+                    (self.at, self.role, rest) = (At::Value, Role::Arguments, colon);
+                    break;
+                }
+                Role::Function if depth == 1 => {
+                    depth = 2;
+                    rest = after_space(value.strip_prefix(b"{")?);
+                    continue;
+                }
+                Role::Id if id.is_none() => {
+                    let (text, after) = usual_string(value)?;
+                    id = Some(text);
+                    after
+                }
+                Role::Other => usual_string(value)?.1,
+                _ => return None,
+            };
+            rest = after_space(after_space(rest).strip_prefix(b",")?);
         }
-        let [b'{', rest @ ..] = bytes else { return None };
-        let mut rest = after_space(rest);
-        if !shape.name_is_key {
-            rest = after_key(rest, shape.name_field)?;
+        if let Some(id) = id {
+            self.id.set(id);
+            self.has_id = true;
         }
-        let [b'"', rest @ ..] = rest else { return None };
-        // Names are short, and hold nothing that is escaped.
-        let len = rest.iter().take(Short::IN_PLACE).position(|&byte| byte == b'"')?;
-        let (name, rest) = (&rest[..len], &rest[len + 1..]);
-        if len == 0
-            || !name.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-' | b'.'))
-        {
-            return None;
-        }
-        let (at, taken) = match rest {
-            _ if !shape.name_is_key => (At::After, bytes.len() - rest.len()),
-            [b':', ..] if name != shape.id_field.as_bytes() => (At::Value, bytes.len() - rest.len() + 1),
-            _ => return None,
-        };
-        self.role = if shape.name_is_key { Role::Arguments } else { Role::Name };
-        self.at = at;
-        self.text.set(name);
-        self.depth = 1;
+        self.depth = depth;
+        self.has_function = depth == 2;
         self.named = true;
-        Some(taken)
+        Some(bytes.len() - rest.len())
     }
 
     /// What stands between the name and the arguments in such an object; from there on it is their reader's. Gives its
@@ -357,8 +372,8 @@ impl CallObject {
     fn usual_key(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &ByteSet) -> Option<usize> {
         let mut rest = bytes;
         if self.at == At::After {
-            let nested = !shape.function_field.is_empty() || shape.args_field.is_empty();
-            if nested || stops.has(b',') || stops.has(b'"') || stops.has(b':') {
+            let elsewhere = (!shape.function_field.is_empty() && self.depth == 1) || shape.args_field.is_empty();
+            if elsewhere || stops.has(b',') || stops.has(b'"') || stops.has(b':') {
                 return None;
             }
             let [b',', after @ ..] = rest else { return None };
@@ -654,6 +669,15 @@ fn after_space(bytes: &[u8]) -> &[u8] {
         },
         _ => bytes,
     }
+}
+
+/// A string of a few printable ASCII characters of which none is escaped, at least one; and what follows it.
+#[inline]
+fn usual_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = bytes.strip_prefix(b"\"")?;
+    let text = |&&byte: &&u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    let count = rest.iter().take(Short::IN_PLACE).take_while(text).count();
+    (count > 0 && rest.get(count) == Some(&b'"')).then(|| (&rest[..count], &rest[count + 1..]))
 }
 
 /// What follows a key and its colon.

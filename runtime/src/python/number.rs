@@ -60,7 +60,7 @@ pub(super) fn write_cut(token: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Python's words and JSON's, and what they are in JSON; as long as each other.
-const WORDS: [(&[u8], &[u8]); 6] = [
+pub(super) const WORDS: [(&[u8], &[u8]); 6] = [
     (b"True", b"true"),
     (b"False", b"false"),
     (b"None", b"null"),
