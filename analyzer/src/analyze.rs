@@ -109,7 +109,11 @@ fn analyze_here<'a>(
     let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
     let lab = Lab::observed(template, observer);
     let [first, second] = SENTINELS.each_ref().map(|s| findings(&lab, s));
-    let (first, second) = (first.map_err(fail)?, second.map_err(fail)?);
+    let (first, second) = match (first, second, lab.limit()) {
+        // What is not found then may yet be there.
+        (Ok(_), _, Some(limit)) => return Err(fail(format!("not all experiments can be rendered: {limit}"))),
+        (first, second, _) => (first.map_err(fail)?, second.map_err(fail)?),
+    };
     let mut findings = first;
     if (findings.unsupported.is_none() || second.unsupported.is_none())
         && let Some(difference) = disagreement(&findings, &second)

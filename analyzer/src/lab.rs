@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::render::{RenderError, Template};
+use crate::render::{Reads, RenderError, RenderErrorKind, Template};
 use crate::text;
 use crate::trace::{Comparison, Experiment};
 
@@ -165,11 +165,29 @@ pub(crate) struct Lab<'t> {
     observer: Option<RefCell<&'t mut Observer<'t>>>,
     renders: Cell<u32>,
     cache: RefCell<HashMap<String, Result<String, RenderError>>>,
+    /// Steps that all further renders may take together.
+    fuel: Cell<u64>,
+    /// The first limit that a render ran into; there are no renders after that.
+    limit: RefCell<Option<RenderError>>,
 }
+
+/// Steps that all renders of one template may take together: a hostile one stays below the limit of a single render,
+/// and does so in each. The largest chat template at hand takes a tenth of it.
+const FUEL: u64 = 4_000_000;
+
+/// Bytes of one render: all are kept, and compared. The largest at hand has eight thousand.
+const OUTPUT_BYTES: usize = 256 << 10;
 
 impl<'t> Lab<'t> {
     pub(crate) fn new(template: &'t Template) -> Self {
-        Self { template, observer: None, renders: Cell::new(0), cache: RefCell::default() }
+        Self {
+            template,
+            observer: None,
+            renders: Cell::new(0),
+            cache: RefCell::default(),
+            fuel: Cell::new(FUEL),
+            limit: RefCell::default(),
+        }
     }
 
     /// The same, and each comparison is told to `observer`.
@@ -194,6 +212,30 @@ impl<'t> Lab<'t> {
         observer.borrow_mut()(&comparison.finish(s));
     }
 
+    /// The limit that a render ran into, if one did. What was found is not all there is then.
+    pub(crate) fn limit(&self) -> Option<RenderError> {
+        self.limit.borrow().clone()
+    }
+
+    /// One render, on the account of all.
+    fn run(&self, context: &Value, watch: bool) -> (Result<String, RenderError>, Reads) {
+        if let Some(limit) = self.limit() {
+            return (Err(limit), Reads::default());
+        }
+        self.renders.set(self.renders.get() + 1);
+        let mut limits = self.template.limits().clone();
+        limits.fuel = limits.fuel.min(self.fuel.get());
+        limits.output_bytes = limits.output_bytes.min(OUTPUT_BYTES);
+        let (result, reads, steps) = self.template.run_within(limits, context, watch);
+        self.fuel.set(self.fuel.get().saturating_sub(steps));
+        if let Err(error) = &result
+            && error.kind() == RenderErrorKind::Limit
+        {
+            *self.limit.borrow_mut() = Some(error.clone());
+        }
+        (result, reads)
+    }
+
     /// How many distinct conversations were rendered.
     pub(crate) fn renders(&self) -> u32 {
         self.renders.get()
@@ -212,8 +254,7 @@ impl<'t> Lab<'t> {
         if let Some(known) = self.cache.borrow().get(&key) {
             return known.clone();
         }
-        self.renders.set(self.renders.get() + 1);
-        let rendered = self.template.render(&context);
+        let (rendered, _) = self.run(&context, false);
         self.cache.borrow_mut().insert(key, rendered.clone());
         rendered
     }
@@ -231,9 +272,8 @@ impl<'t> Lab<'t> {
         }
         let mut fields = Vec::new();
         for (message, tools) in turns {
-            self.renders.set(self.renders.get() + 1);
             let context = self.context(&[user.clone(), message], &tools, false, &[]);
-            let (text, reads) = self.template.render_watched(&context);
+            let (text, reads) = self.run(&context, true);
             let calls = context["messages"][1].get("tool_calls").is_some();
             self.note(s, Experiment::MessageFields, if calls { "a turn that calls" } else { "an answer" }, |note| {
                 let paths: Vec<&str> =

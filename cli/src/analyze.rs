@@ -12,7 +12,7 @@ use clap::Args;
 use crate::failure::{Done, Failure};
 use crate::ui::{NAME, Ui, WARNING, paint};
 use crate::visible;
-use crate::{Format, input, output};
+use crate::{Format, input, manifest, output};
 
 /// The arguments of `analyze`.
 #[derive(Args)]
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// Write each spec to NAME.toml in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// A table of `file<TAB>source` lines that says where templates come from.
+    /// Where templates come from: a manifest as `fetch` reads it, or a table of `file<TAB>source` lines.
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
     /// How to print.
@@ -69,7 +69,7 @@ impl Analysed {
 pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<Analysed, Failure> {
     let templates = input::templates(paths)?;
     let sources = match sources {
-        Some(path) => read_sources(&input::text(path)?),
+        Some(path) => manifest::sources(path)?,
         None => HashMap::new(),
     };
     let progress = ui.progress(templates.len());
@@ -155,14 +155,4 @@ fn line(spec: &FormatSpec) -> String {
             spec.evidence.renders
         ),
     }
-}
-
-/// The lines of a table: file, a tab, where it comes from.
-fn read_sources(text: &str) -> HashMap<String, String> {
-    text.lines()
-        .filter_map(|line| {
-            let mut cells = line.split('\t');
-            Some((cells.next()?.to_owned(), cells.next()?.to_owned()))
-        })
-        .collect()
 }

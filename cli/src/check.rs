@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// The folder of the committed specs.
     #[arg(long, value_name = "DIR")]
     specs: PathBuf,
-    /// A table of `file<TAB>source` lines that says where templates come from.
+    /// Where templates come from: a manifest as `fetch` reads it, or a table of `file<TAB>source` lines.
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
     /// Write what is missing or different, and remove what is gone. Overlays are left to people.

@@ -79,6 +79,10 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja codegen templates/hermes.jinja --format json", 0, "codegen", Document),
     ("unjinja codegen --specs specs --out src/models --check --format json", 1, "codegen", Document),
     ("unjinja codegen --specs specs --out src/models --format json", 0, "codegen", Document),
+    #[cfg(feature = "fetch")]
+    ("unjinja fetch --manifest kept.toml --out hub --format json", 0, "fetch", Document),
+    #[cfg(feature = "fetch")]
+    ("HF_ENDPOINT=http://127.0.0.1:9 unjinja fetch --manifest all.toml --out hub --format json", 1, "fetch", Document),
     ("unjinja list --format json", 0, "list", Document),
     ("unjinja list --specs specs --format json", 0, "list", Document),
     (
@@ -116,6 +120,9 @@ fn place() -> Result<Place, Failure> {
         b"<|ACTIONS|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"f\", \"parameters\": {}}\n]<|END_ACTIONS|>",
     )?;
     place.write("empty.txt", b"")?;
+    let kept = "[[source]]\nname = \"own\"\nnot_fetched = \"our own\"\n";
+    place.write("kept.toml", kept.as_bytes())?;
+    place.write("all.toml", format!("{kept}[[source]]\nname = \"other\"\nrepo = \"org/other\"\n").as_bytes())?;
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let tools = json!([{"type": "function", "function": {"name": "get_time", "parameters": schema}}]);
     place.write("tools.json", tools.to_string().as_bytes())?;

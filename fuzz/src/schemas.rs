@@ -73,18 +73,3 @@ fn drawn(model: &Model, tools: &Tools, rules: &Rules, prefill: &str) -> Result<(
     }
     Ok(())
 }
-
-/// Any text as a grammar: it loads or it does not, and what is drawn from it is of it.
-///
-/// # Errors
-/// What does not hold.
-pub fn loads(text: &str) -> Result<(), String> {
-    let Ok(rules) = Rules::parse(text) else { return Ok(()) };
-    let mut seed = 1;
-    if let Some(sentence) = rules.sample(&mut seed, Limits { length: 60, depth: 20 }) {
-        rules.check(&sentence).map_err(|rejected| format!("{rejected}, in {sentence:?} that was drawn"))?;
-    }
-    // Where it leaves the grammar is of no interest; that it says so is.
-    let _ = rules.check(text);
-    Ok(())
-}

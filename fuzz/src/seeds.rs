@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use unjinja::grammar::GrammarOptions;
 use unjinja_analyzer::render::Template;
 use unjinja_analyzer::verify;
 use unjinja_build::templates_in;
@@ -28,7 +27,7 @@ pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
         "specs" => models::all().iter().map(|model| model.spec.to_toml().into_bytes()).collect(),
         "schemas" => schemas()?,
         "values" => values()?,
-        "grammars" => grammars(),
+        "sources" => sources()?,
         _ => return Err(format!("no target is called {target}").into()),
     })
 }
@@ -97,17 +96,14 @@ fn markers() -> Vec<Vec<u8>> {
 }
 
 fn templates() -> Result<Vec<Vec<u8>>, Failure> {
-    let bad = root().join("cli/tests/bad_input");
     let mut out = Vec::new();
     for path in templates_in(&root().join("templates"))? {
         out.push(fs::read(path)?);
     }
-    for entry in fs::read_dir(bad)? {
-        let path = entry?.path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("template_")) {
-            out.push(fs::read(path)?);
-        }
-    }
+    // Those that are made to hurt.
+    let hostile: toml::Table = fs::read_to_string(root().join("builder/tests/hostile.toml"))?.parse()?;
+    let hostile = hostile.get("template").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    out.extend(hostile.iter().filter_map(|row| Some(row.get("text")?.as_str()?.as_bytes().to_vec())));
     out.sort();
     Ok(out)
 }
@@ -157,12 +153,27 @@ fn values() -> Result<Vec<Vec<u8>>, Failure> {
     Ok(out)
 }
 
-fn grammars() -> Vec<Vec<u8>> {
-    let all = models::all().iter();
-    let texts = all.filter_map(|model| model.lowered.grammar(&model.spec, None, &GrammarOptions::new()).ok());
-    let mut out: Vec<Vec<u8>> = texts.map(|grammar| grammar.text.into_bytes()).collect();
-    out.push(b"root ::= \"a\" b* [^\\n\\x41-\\u00e9]{2,5} (\"c\" | b)?\nb ::= . \"\\\"\"".to_vec());
-    out
+/// Files of each kind.
+fn sources() -> Result<Vec<Vec<u8>>, Failure> {
+    let mut out = Vec::new();
+    for path in files(&root().join("builder/tests/gguf"), "gguf")? {
+        out.push([&[0], &fs::read(path)?[..]].concat());
+    }
+    let named = r#"{"chat_template": [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}], "bos_token": {"content": "<s>"}}"#;
+    let alone = r#"{"chat_template": "{{ bos_token }}", "bos_token": "<s>", "eos_token": null}"#;
+    for (kind, text) in [(1, named), (1, alone), (2, alone), (3, "{{ bos_token }}"), (1, "{}"), (2, "[]")] {
+        out.push([&[kind], text.as_bytes()].concat());
+    }
+    // A short file, written by hand: three keys, each of another type.
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let head = [&b"\0GGUF"[..], &3_u32.to_le_bytes(), &0_u64.to_le_bytes(), &3_u64.to_le_bytes()].concat();
+    let keys = [
+        [text("general.architecture"), 8_u32.to_le_bytes().to_vec(), text("llama")].concat(),
+        [text("tokenizer.ggml.bos_token_id"), 4_u32.to_le_bytes().to_vec(), 1_u32.to_le_bytes().to_vec()].concat(),
+        [text("tokenizer.chat_template"), 8_u32.to_le_bytes().to_vec(), text("{{ bos_token }}")].concat(),
+    ];
+    out.push([head, keys.concat()].concat());
+    Ok(out)
 }
 
 /// A dictionary as libFuzzer reads it.
@@ -364,9 +375,23 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
             "\"name\"",
             "\"parameters\"",
         ],
-        "grammars" => {
-            &["::=", "root", "[^", "{0,1999}", "{2,", "\\x", "\\u", "\"", "|", "(", ")*", "+", "?", ".", "#", "\n"]
-        }
+        "sources" => &[
+            "GGUF",
+            "\u{1}\0\0\0",
+            "\u{8}\0\0\0",
+            "\u{9}\0\0\0",
+            "tokenizer.chat_template",
+            "tokenizer.chat_template.default",
+            "tokenizer.chat_templates",
+            "tokenizer.ggml.tokens",
+            "tokenizer.ggml.bos_token_id",
+            "tokenizer.ggml.eos_token_id",
+            "split.no",
+            "\"chat_template\"",
+            "\"name\"",
+            "\"template\"",
+            "\"content\"",
+        ],
         _ => &[],
     };
     more.iter().for_each(|word| add(word));
@@ -383,10 +408,14 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
     Ok(lines.collect())
 }
 
-/// Where `UNJINJA_SEEDS` names a folder, fills `corpus` and `dictionary` in it, and ends the process: so the fuzz targets
-/// need no program beside them.
-pub fn write_if_asked(target: &str) {
-    let Some(folder) = std::env::var_os("UNJINJA_SEEDS") else { return };
+/// What a fuzz target does before its first input: makes the models ready, which is not to count as time that an input
+/// takes. Where `UNJINJA_SEEDS` names a folder, fills `corpus` and `dictionary` in it and ends the process, so that the
+/// targets need no program beside them.
+pub fn begin(target: &str) {
+    let Some(folder) = std::env::var_os("UNJINJA_SEEDS") else {
+        crate::specs::make_ready();
+        return;
+    };
     let result = write(target, Path::new(&folder));
     if let Err(error) = &result {
         eprintln!("{}: {error}", folder.display());

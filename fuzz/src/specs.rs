@@ -101,6 +101,11 @@ fn identifiers(tokens: TokenStream, names: &mut HashSet<String>) {
     }
 }
 
+/// Makes ready what the checks are made with.
+pub fn make_ready() {
+    LazyLock::force(&KNOWN);
+}
+
 /// What the parsers of all models name, and the grammars of tools.
 static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut names = HashSet::new();

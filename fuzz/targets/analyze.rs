@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::write_if_asked("analyze"), |input: &[u8]| unjinja_fuzz::analyze(input));
+libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::begin("analyze"), |input: &[u8]| unjinja_fuzz::analyze(input));

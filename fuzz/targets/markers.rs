@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::write_if_asked("markers"), |input: &[u8]| unjinja_fuzz::markers(input));
+libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::begin("markers"), |input: &[u8]| unjinja_fuzz::markers(input));

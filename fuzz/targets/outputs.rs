@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::write_if_asked("outputs"), |input: &[u8]| unjinja_fuzz::outputs(input));
+libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::begin("outputs"), |input: &[u8]| unjinja_fuzz::outputs(input));

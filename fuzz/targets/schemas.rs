@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::write_if_asked("schemas"), |input: &[u8]| unjinja_fuzz::schemas(input));
+libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::begin("schemas"), |input: &[u8]| unjinja_fuzz::schemas(input));

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::write_if_asked("specs"), |input: &[u8]| unjinja_fuzz::specs(input));
+libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::begin("specs"), |input: &[u8]| unjinja_fuzz::specs(input));

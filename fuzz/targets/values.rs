@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::write_if_asked("values"), |input: &[u8]| unjinja_fuzz::values(input));
+libfuzzer_sys::fuzz_target!(init: unjinja_fuzz::seeds::begin("values"), |input: &[u8]| unjinja_fuzz::values(input));

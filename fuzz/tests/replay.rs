@@ -114,8 +114,8 @@ fn any_value() -> Result<(), Failure> {
 }
 
 #[test]
-fn any_grammar() -> Result<(), Failure> {
-    replay("grammars")
+fn any_file() -> Result<(), Failure> {
+    replay("sources")
 }
 
 #[test]

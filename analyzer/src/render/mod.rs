@@ -202,15 +202,34 @@ impl Template {
     }
 
     fn run(&self, context: &serde_json::Value, watch: bool) -> (Result<String, RenderError>, Reads) {
+        let (result, reads, _) = self.run_within(self.limits.clone(), context, watch);
+        (result, reads)
+    }
+
+    /// Renders within these limits; also tells how many steps it took.
+    pub(crate) fn run_within(
+        &self,
+        limits: Limits,
+        context: &serde_json::Value,
+        watch: bool,
+    ) -> (Result<String, RenderError>, Reads, u64) {
+        let fuel = limits.fuel;
         let rendered = on_stack(|| {
-            let run = Run::new(self.limits.clone(), self.clock, watch);
+            let run = Run::new(limits, self.clock, watch);
             let result =
                 variables(&run, context, &self.tokens).and_then(|map| Interpreter::new(&run, map).template(&self.body));
-            (result, run.finish())
+            let steps = fuel - run.left();
+            (result, run.finish(), steps)
         });
-        let (result, reads) = rendered.unwrap_or_else(|message| (Err(Fault::new(message)), Reads::default()));
+        let (result, reads, steps) =
+            rendered.unwrap_or_else(|message| (Err(Fault::new(message)), Reads::default(), fuel));
         let result = result.map_err(|fault| RenderError::new(&self.name, &scan::normalise(&self.source), fault));
-        (result, reads)
+        (result, reads, steps)
+    }
+
+    /// What a render may use up.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The variables that the template reads without setting them: what an application may pass.

@@ -66,6 +66,11 @@ impl Run {
         self.reads.is_some()
     }
 
+    /// Steps that are left.
+    pub(super) fn left(&self) -> u64 {
+        self.fuel.get()
+    }
+
     /// Pays for `n` steps.
     pub(super) fn steps(&self, n: u64) -> Outcome<()> {
         match self.fuel.get().checked_sub(n) {
