@@ -1,0 +1,66 @@
+//! Bytes that are no UTF-8, and cuts inside of characters, in every part of a turn: the same message whatever the cut, and
+//! a diagnostic where something had to be replaced.
+
+mod support;
+
+use support::{Failure, own_models};
+use unjinja::testing::{Cut, Transcript};
+use unjinja::{ChatParser, DiagnosticKind, Options};
+
+/// A whole character of four bytes, a cut one, a lone byte, an overlong form, half of a surrogate pair.
+const BYTES: [(&[u8], bool); 6] = [
+    ("\u{1f980}".as_bytes(), true),
+    (b"\xF0\x9F\xA6", false),
+    (b"\xFF", false),
+    (b"\xC0\xAF", false),
+    (b"\xED\xA0\x80", false),
+    ("e\u{301}\u{200d}".as_bytes(), true),
+];
+
+#[test]
+fn bytes_that_are_no_characters_are_replaced_and_told_in_every_part() -> Result<(), Failure> {
+    let mut tried = 0;
+    for model in own_models()? {
+        let (spec, name) = (&model.spec, &model.spec.template.name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
+        let tools = &spec.tools;
+        let call = [
+            &tools.section_start,
+            &tools.per_call_start,
+            &tools.function.name_prefix,
+            "now",
+            &tools.function.name_suffix,
+            &tools.arguments.start,
+            "{\"a\": \"b\"}",
+            &tools.arguments.end,
+            &tools.function.close,
+            &tools.per_call_end,
+            &tools.section_end,
+        ];
+        let parts =
+            [&[&spec.reasoning.start, "Hm.", &spec.reasoning.end, "Well."][..], &call, &[&spec.turn.end]].concat();
+        let options = Options::new().generation_prompt(&spec.turn.assistant_start);
+        for (bytes, is_text) in BYTES {
+            for place in 0..=parts.len() {
+                let (before, after) = parts.split_at(place);
+                let text = [before.concat().as_bytes(), bytes, after.concat().as_bytes()].concat();
+                let whole = Transcript::of(parser, &text, &Cut::Whole, &options);
+                assert_eq!(whole.disorder(), None, "{name}: {}", text.escape_ascii());
+                let told = whole.message.diagnostics.iter().any(|told| told.kind == DiagnosticKind::InvalidUtf8);
+                assert!(!(told && is_text), "{name}: {}", text.escape_ascii());
+                let shown = format!("{:?}", whole.message);
+                assert!(is_text || told == shown.contains('\u{FFFD}'), "{name}: {}: {shown}", text.escape_ascii());
+                let start = before.concat().len();
+                let cuts = (start..=start + bytes.len()).map(Cut::At).chain([Cut::Chunks(1), Cut::Chunks(2)]);
+                for cut in cuts {
+                    tried += 1;
+                    let other = Transcript::of(parser, &text, &cut, &options);
+                    assert!(other == whole, "{name}, {cut}: {}: {other:?}, not {whole:?}", text.escape_ascii());
+                }
+            }
+        }
+    }
+    assert!(tried > 5000, "{tried} texts are too few to show anything");
+    Ok(())
+}

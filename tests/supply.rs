@@ -1,0 +1,102 @@
+//! What the packages say about themselves and what they depend on: no unsafe code, and nothing that needs a newer
+//! compiler than is promised.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Failure, root};
+
+/// What cargo knows of the workspace and of all it depends on.
+fn metadata() -> Result<Value, Failure> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--locked", "--offline", "--manifest-path"])
+        .arg(root().join("Cargo.toml"))
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The packages of the repository that are no part of the workspace.
+const OUTSIDE: [&str; 2] = ["engine/Cargo.toml", "benches/peers/Cargo.toml"];
+
+#[test]
+fn no_crate_of_ours_may_hold_unsafe_code() -> Result<(), Failure> {
+    let workspace: toml::Table = fs::read_to_string(root().join("Cargo.toml"))?.parse()?;
+    assert_eq!(workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str(), Some("forbid"));
+    let metadata = metadata()?;
+    let members = metadata["workspace_members"].as_array().ok_or("no members")?;
+    let mut seen = 0;
+    for package in metadata["packages"].as_array().ok_or("no packages")? {
+        if !members.contains(&package["id"]) {
+            continue;
+        }
+        seen += 1;
+        let path = package["manifest_path"].as_str().ok_or("no manifest")?;
+        let manifest: toml::Table = fs::read_to_string(path)?.parse()?;
+        let inherits = manifest.get("lints").and_then(|lints| lints.get("workspace")).and_then(toml::Value::as_bool);
+        assert_eq!(inherits, Some(true), "{path}: `[lints] workspace = true` is missing");
+    }
+    assert!(seen >= 12, "{seen} packages");
+    for path in OUTSIDE {
+        let manifest: toml::Table = fs::read_to_string(root().join(path))?.parse()?;
+        let level = manifest.get("lints").and_then(|lints| lints.get("rust")?.get("unsafe_code")?.as_str());
+        assert_eq!(level, Some("forbid"), "{path}");
+    }
+    Ok(())
+}
+
+/// A version as cargo writes it, for comparing.
+fn version(text: &str) -> Vec<u64> {
+    text.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+/// All packages that a package needs in its build, and in its tests where it is one of the workspace, are read off the
+/// graph of what is linked: normal and build dependencies of what is published.
+#[test]
+fn nothing_that_is_published_needs_a_newer_compiler() -> Result<(), Failure> {
+    let metadata = metadata()?;
+    let packages: BTreeMap<&str, &Value> = metadata["packages"]
+        .as_array()
+        .ok_or("no packages")?
+        .iter()
+        .filter_map(|package| Some((package["id"].as_str()?, package)))
+        .collect();
+    let nodes: BTreeMap<&str, &Value> = metadata["resolve"]["nodes"]
+        .as_array()
+        .ok_or("no graph")?
+        .iter()
+        .filter_map(|node| Some((node["id"].as_str()?, node)))
+        .collect();
+    let published = |id: &str| packages[id]["publish"].is_null() && packages[id]["source"].is_null();
+    let mut open: Vec<&str> = packages.keys().copied().filter(|id| published(id)).collect();
+    assert!(open.len() >= 8, "{open:?}");
+    let mut seen: Vec<&str> = Vec::new();
+    let promised = "1.88";
+    while let Some(id) = open.pop() {
+        if seen.contains(&id) {
+            continue;
+        }
+        seen.push(id);
+        let package = packages[id];
+        if package["source"].is_null() {
+            assert_eq!(package["rust_version"].as_str(), Some(promised), "{id}");
+        } else if let Some(needs) = package["rust_version"].as_str() {
+            assert!(version(needs) <= version(promised), "{id} needs Rust {needs}");
+        }
+        for dependency in nodes[id]["deps"].as_array().into_iter().flatten() {
+            let kinds = dependency["dep_kinds"].as_array().into_iter().flatten();
+            if kinds.into_iter().any(|kind| kind["kind"] != "dev") {
+                open.extend(dependency["pkg"].as_str());
+            }
+        }
+    }
+    assert!(seen.len() > 30, "{} packages are too few", seen.len());
+    Ok(())
+}
