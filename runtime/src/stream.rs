@@ -192,14 +192,16 @@ impl Core {
         Self { run, options: options.clone(), carry, finished: false }
     }
 
-    fn push_slowly(&mut self, machine: &dyn Machine, text: &str, sink: &mut dyn FnMut(Event<'_>)) {
+    // These two are not behind a pointer to the sink: short pieces of a value go this way, and feel it.
+    fn push_slowly(&mut self, machine: &dyn Machine, text: &str, sink: &mut impl FnMut(Event<'_>)) {
         if !self.run.memory.read_straight(text, &mut self.carry, sink) {
             self.push(machine, Chunk::Text(text), sink);
         }
     }
 
     /// Passes on what waited and the text up to `end`; what follows waits.
-    fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut dyn FnMut(Event<'_>)) {
+    #[inline]
+    fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
         match self.carry.as_slice() {
             [] => {}

@@ -156,7 +156,7 @@ impl Memory {
 
     /// Gives a piece to the reader of the value that is open. Returns whether that was all; if not, the machine goes on
     /// with what the reader left of it. `carry` is what waits from before and from now on.
-    pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut dyn FnMut(Event<'_>)) -> bool {
+    pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
         let (Some(read), Some(call)) = (self.straight.read, &self.call) else { return false };
         let index = call.index;
         let Some(taken) = read(self, text, carry) else { return false };
@@ -172,6 +172,7 @@ impl Memory {
     }
 
     /// What a reader wrote.
+    #[inline]
     fn written(&self) -> Cow<'_, str> {
         match self.json.as_str() {
             "" => String::from_utf8_lossy(&self.out),
@@ -179,6 +180,7 @@ impl Memory {
         }
     }
 
+    #[inline]
     fn was_read(&mut self, taken: &Taken) -> bool {
         self.json.clear();
         self.out.clear();
@@ -191,7 +193,8 @@ impl Memory {
     }
 
     /// Reads on in JSON.
-    fn read_json(&mut self, text: &str, scanner: fn(&mut Self) -> &mut Scanner) -> Taken {
+    #[inline]
+    fn read_json(&mut self, text: &str, scanner: impl FnOnce(&mut Self) -> &mut Scanner) -> Taken {
         let stops = self.straight.markers;
         let scanner = scanner(self);
         let (count, more) = match scanner.feed_until(text.as_bytes(), 0, &stops) {
