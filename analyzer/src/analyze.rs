@@ -76,6 +76,20 @@ pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, Analy
 /// The same analysis, and `observe` is told of each comparison as it is made: first those with one set of sentinels,
 /// then those with the other. See [`paired`](crate::trace::paired).
 ///
+/// ```
+/// use unjinja_analyzer::render::Template;
+/// use unjinja_analyzer::{Naming, analyze_traced};
+///
+/// let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+/// let template = Template::parse("hello.jinja", text)?;
+/// let mut found = Vec::new();
+/// analyze_traced(&template, &Naming::of_file("hello.jinja"), &mut |comparison| {
+///     found.extend(comparison.findings.iter().map(|finding| format!("{}: {finding}", comparison.experiment)));
+/// })?;
+/// assert!(found.contains(&r#"C1: turn.end = "</>""#.to_owned()), "{found:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As those of [`analyze`]; what was compared until then was told.
 pub fn analyze_traced(
@@ -170,7 +184,7 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
                 note.render("a generation prompt", &prompt.text);
             }
             note.render("between two calls", &tools.per_call_start);
-            note.found("tools.per_call_start", tools.per_call_start.as_str());
+            note.found("tools.per_call_start", tools.per_call_start.as_str()).found("tools.separator", "");
             note.found("turn.assistant_start", frame.assistant_start.as_str());
             note.found_text("content.start", &frame.content.start);
             note.because("the prompt ends with the beginning of the marker that opens calls and answers alike");

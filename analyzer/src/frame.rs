@@ -639,26 +639,29 @@ fn instructed_reasoning(lab: &Lab<'_>, s: &Sentinels) -> Option<(Reasoning, Cont
             Some(((*open).to_owned(), (*end).to_owned()))
         });
         let pair = pairs.next();
+        let other = pair.as_ref().and_then(|(start, _)| pairs.find(|(open, _)| open != start));
+        let content = other.map_or_else(Content::default, |(start, end)| Content {
+            mode: ContentMode::WrappedWithReasoning,
+            start,
+            end,
+            ..Content::default()
+        });
         lab.note(s, Experiment::R2, format_args!("the whole prompt, {switch} = true | {switch} = false"), |note| {
             note.render(format!("{switch} = true"), &on).render(format!("{switch} = false"), &off);
             match &pair {
                 Some((start, end)) => {
                     note.found("reasoning.start", start.as_str()).found("reasoning.end", end.as_str());
                     note.found("reasoning.switch", switch.as_str());
-                    note.because("switched on, the prompt tells the model between which tags to reason")
+                    note.found("content.mode", serde_json::to_value(content.mode).unwrap_or_default());
+                    note.found_text("content.start", &content.start).found_text("content.end", &content.end);
+                    note.because("switched on, the prompt tells the model between which tags to reason and to answer")
                 }
                 None => note.because("switched on, the prompt names no pair of tags that it does not name otherwise"),
             };
         });
         let Some((start, end)) = pair else { continue };
-        let content = pairs.find(|(open, _)| *open != start).map(|(start, end)| Content {
-            mode: ContentMode::WrappedWithReasoning,
-            start,
-            end,
-            ..Content::default()
-        });
         let reasoning = Reasoning { mode: ReasoningMode::TagBased, start, end, switch, ..Reasoning::default() };
-        return Some((reasoning, content.unwrap_or_default()));
+        return Some((reasoning, content));
     }
     None
 }

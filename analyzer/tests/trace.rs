@@ -86,6 +86,32 @@ fn every_marker_has_a_comparison_that_found_it() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What was concluded last about a key is what the spec says of it.
+#[test]
+fn conclusions_are_those_of_the_spec() -> Result<(), Failure> {
+    let mut compared = 0;
+    for (name, template) in templates()? {
+        let (spec, comparisons) = traced(&name, &template)?;
+        let spec = serde_json::to_value(&spec)?;
+        let findings: Vec<_> = comparisons.iter().filter(|c| c.sentinels == 1).flat_map(|c| &c.findings).collect();
+        for (index, finding) in findings.iter().enumerate() {
+            let key = finding.key.as_str();
+            let is_last = !findings[index + 1..].iter().any(|later| later.key == key);
+            // There are several generation prompts and alternatives.
+            if !is_last || key.starts_with("generation_prompt") || key.starts_with("alternatives") {
+                continue;
+            }
+            let said = spec.pointer(&format!("/{}", key.replace('.', "/")));
+            // What says nothing is left out.
+            let nothing = [Value::Bool(false), Value::from(""), Value::from("none")].contains(&finding.value);
+            assert!(said == Some(&finding.value) || (said.is_none() && nothing), "{name}: {finding}, but {said:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 500, "{compared} conclusions");
+    Ok(())
+}
+
 #[test]
 fn both_sets_of_sentinels_make_the_same_comparisons() -> Result<(), Failure> {
     for (name, template) in templates()? {

@@ -26,7 +26,7 @@ use unjinja_analyzer::trace::Comparison;
 use unjinja_analyzer::{Naming, analyze, analyze_traced, sha256, verify};
 use unjinja_spec::{FormatSpec, Overlay};
 
-pub use self::source::{Source, SourceError, sources_in, split_variant};
+pub use self::source::{MODEL_FILES, Source, SourceError, sources_in, split_variant};
 
 /// How many random conversations a new spec is verified with.
 pub const ROUND_TRIPS: u32 = 64;

@@ -19,7 +19,7 @@ use unjinja_analyzer::render::{SpecialTokens, Template, TemplateError};
 
 pub use self::error::SourceError;
 pub use self::folder::sources_in;
-pub use self::names::split_variant;
+pub use self::names::{MODEL_FILES, split_variant};
 
 /// More than this no template and no configuration has: reading ends here, with an error.
 const TEXT_LIMIT: u64 = 32 << 20;

@@ -12,18 +12,18 @@ use clap::Args;
 use crate::failure::{Done, Failure};
 use crate::ui::{NAME, Ui, WARNING, paint};
 use crate::visible;
-use crate::{Format, input, output};
+use crate::{Format, input, manifest, output};
 
 /// The arguments of `analyze`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Template files, or folders of them.
+    /// Templates: files, folders of them, or `-`.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Write each spec to NAME.toml in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// A table of `file<TAB>source` lines that says where templates come from.
+    /// Where templates come from: a manifest as `fetch` reads it, or a table of `file<TAB>source` lines.
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
     /// How to print.
@@ -69,14 +69,14 @@ impl Analysed {
 pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<Analysed, Failure> {
     let templates = input::templates(paths)?;
     let sources = match sources {
-        Some(path) => read_sources(&input::text(path)?),
+        Some(path) => manifest::sources(path)?,
         None => HashMap::new(),
     };
     let progress = ui.progress(templates.len());
     let mut analysed = Analysed { specs: Vec::new(), problems: Vec::new(), paths: HashMap::new(), unreadable: false };
     for template in templates {
         progress.inc(1);
-        let template = match template {
+        let mut template = match template {
             Ok(template) => template,
             Err(error) => {
                 analysed.unreadable = true;
@@ -89,7 +89,11 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<A
         let file = template.file();
         progress.set_message(file.clone());
         analysed.paths.insert(file.clone(), template.path.clone());
-        let naming = template.naming(sources.get(&file).map_or("", String::as_str));
+        let said = sources.get(&file).cloned().unwrap_or_default();
+        // What the template's own file says counts more.
+        template.tokens.bos = template.tokens.bos.or(said.tokens.bos);
+        template.tokens.eos = template.tokens.eos.or(said.tokens.eos);
+        let naming = template.naming(&said.source);
         match crate::log::analyze(&template, &naming) {
             Ok(spec) => analysed.add(spec),
             Err(error) => analysed.problems.push((file, error.to_string())),
@@ -155,14 +159,4 @@ fn line(spec: &FormatSpec) -> String {
             spec.evidence.renders
         ),
     }
-}
-
-/// The lines of a table: file, a tab, where it comes from.
-fn read_sources(text: &str) -> HashMap<String, String> {
-    text.lines()
-        .filter_map(|line| {
-            let mut cells = line.split('\t');
-            Some((cells.next()?.to_owned(), cells.next()?.to_owned()))
-        })
-        .collect()
 }

@@ -14,13 +14,13 @@ use crate::{analyze, input, output};
 /// The arguments of `check`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Template files, or folders of them. Specs whose template is gone are looked for only where a folder is named.
+    /// Templates: files, folders of them, or `-`. Specs whose template is gone are looked for only where a folder is named.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The folder of the committed specs.
     #[arg(long, value_name = "DIR")]
     specs: PathBuf,
-    /// A table of `file<TAB>source` lines that says where templates come from.
+    /// Where templates come from: a manifest as `fetch` reads it, or a table of `file<TAB>source` lines.
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
     /// Write what is missing or different, and remove what is gone. Overlays are left to people.

@@ -32,13 +32,22 @@ pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceEr
     Ok(templates)
 }
 
-/// The one template of a file; `FILE#NAME` of a file that holds several. Not of standard input, which holds what the
-/// command works on.
+/// The one template of a file; `FILE#NAME` of a file that holds several; `-` is standard input.
 pub(crate) fn template(path: &Path) -> Result<Source, Failure> {
-    if path == Path::new("-") {
-        return Err(Failure::Input("standard input is taken: give the template as a file".to_owned()));
-    }
     Source::read_one(path).map_err(|e| Failure::Input(e.to_string()))
+}
+
+/// Whether a path means standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// That not both of a command's inputs are standard input.
+pub(crate) fn one_stdin(template: Option<&Path>, other: &Path, what: &str) -> Done {
+    if template.is_some_and(is_stdin) && is_stdin(other) {
+        return Err(Failure::Input(format!("standard input is {what}: give the template, or that, as a file")));
+    }
+    Ok(())
 }
 
 /// The text of a file.

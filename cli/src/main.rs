@@ -13,10 +13,17 @@ mod diagram;
 mod diff;
 mod explain;
 mod failure;
+#[cfg(feature = "fetch")]
+mod fetch;
 mod grammar;
+#[cfg(feature = "fetch")]
+mod hub;
 mod input;
 mod list;
 mod log;
+// Without `fetch` it only says whose templates are.
+#[cfg_attr(not(feature = "fetch"), allow(dead_code))]
+mod manifest;
 mod models;
 mod output;
 mod parse;
@@ -36,7 +43,7 @@ use ui::{BAD, Ui, paint};
     name = "unjinja",
     version,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 fine; 1 a difference or a failure was found; 2 wrong usage or unreadable input."
+    after_help = "A template is a .jinja, tokenizer_config.json, chat_template.json or GGUF file; FILE#NAME is one of several named templates in a file, - is standard input.\n\nExit codes: 0 fine; 1 a difference or a failure was found; 2 wrong usage or unreadable input."
 )]
 struct Cli {
     #[command(flatten)]
@@ -71,7 +78,7 @@ enum Switch {
 enum Command {
     /// Derive format specs from chat templates.
     #[command(
-        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec a template"
+        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec a template\n  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs"
     )]
     Analyze(analyze::Arguments),
     /// Make specs again and compare them with the committed ones.
@@ -87,7 +94,7 @@ enum Command {
     Verify(verify::Arguments),
     /// Render conversations through chat templates.
     #[command(
-        after_help = "Examples:\n  unjinja render templates/qwen3.jinja < context.json\n  unjinja render --jsonl --templates templates < lines.jsonl"
+        after_help = "Examples:\n  unjinja render templates/qwen3.jinja context.json\n  unjinja render model.gguf < context.json\n  unjinja render --jsonl --templates templates < lines.jsonl"
     )]
     Render(render::Arguments),
     /// Parse a model's output.
@@ -107,9 +114,15 @@ enum Command {
     Codegen(codegen::Arguments),
     /// Show what an analysis saw, and what each byte of an output is taken for.
     #[command(
-        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
+        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja --color always | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --show output\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
     )]
     Explain(explain::Arguments),
+    /// Get the templates of a manifest from the Hugging Face Hub.
+    #[cfg(feature = "fetch")]
+    #[command(
+        after_help = "The manifest lists templates:\n\n  [[source]]\n  name = \"command_r_plus_tool_use\"       # of the spec\n  repo = \"CohereForAI/c4ai-command-r-plus\"\n  revision = \"main\"                      # a branch, a tag or a commit; this is the default\n  file = \"tokenizer_config.json\"         # by default the file that the model keeps its template in\n  template = \"tool_use\"                  # one of several named templates\n  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja\n  eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check, as a .jinja file does not say them\n\nExamples:\n  unjinja fetch --manifest generated/sources.toml --out hub          # all\n  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b\n  HF_TOKEN=hf_… unjinja fetch --out hub                              # models that ask for a licence\n  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml\n\nHF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE mean what they mean to the Hub's other clients."
+    )]
+    Fetch(fetch::Arguments),
     /// List the models whose parsers are compiled in, or the specs of a folder.
     #[command(after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table")]
     List {
@@ -169,6 +182,8 @@ fn run(command: &Command, ui: Ui) -> Done {
         Command::Grammar(arguments) => grammar::run(arguments),
         Command::Codegen(arguments) => codegen::run(arguments, ui),
         Command::Explain(arguments) => explain::run(arguments),
+        #[cfg(feature = "fetch")]
+        Command::Fetch(arguments) => fetch::run(arguments, ui),
         Command::List { specs: Some(folder), format } => list::specs(folder, *format),
         Command::List { specs: None, format } => list::models(*format),
         Command::Completions { shell } => {

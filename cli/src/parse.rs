@@ -76,6 +76,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             (None, false) => Err(Failure::Input("--jsonl needs --templates DIR or --models".to_owned())),
         };
     }
+    input::one_stdin(arguments.whose.template(), &arguments.output, "the model's output")?;
     let options = options(arguments)?;
     let reader = arguments.whose.reader()?;
     let mut show: Box<dyn Show> = match (arguments.format, arguments.stream) {

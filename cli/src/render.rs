@@ -14,9 +14,12 @@ use crate::{Format, input, output};
 /// The arguments of `render`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The template to render; the context (a JSON object with `messages` and so on) is read from standard input.
+    /// The template to render.
     #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
     template: Option<PathBuf>,
+    /// The context, a JSON object with `messages` and so on; `-` is standard input.
+    #[arg(default_value = "-", conflicts_with = "jsonl")]
+    context: PathBuf,
     /// How to print.
     #[arg(long, value_enum, default_value = "human", conflicts_with = "jsonl")]
     format: Format,
@@ -47,10 +50,16 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         });
     }
     let Some(path) = &arguments.template else { return Ok(()) };
+    input::one_stdin(Some(path), &arguments.context, "the context")?;
     let template = input::template(path)?.template().map_err(|e| Failure::Found(e.to_string()))?;
-    let mut context = String::new();
-    std::io::stdin().read_to_string(&mut context)?;
-    let context = input::parse_json("standard input", &context)?;
+    let (context, place) = if input::is_stdin(&arguments.context) {
+        let mut context = String::new();
+        std::io::stdin().read_to_string(&mut context)?;
+        (context, "standard input".to_owned())
+    } else {
+        (input::text(&arguments.context)?, arguments.context.display().to_string())
+    };
+    let context = input::parse_json(&place, &context)?;
     let text = template.render(&context).map_err(|e| Failure::Found(e.to_string()))?;
     if arguments.format == Format::Json {
         return output::json(&json!({"text": text}));

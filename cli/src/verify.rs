@@ -16,7 +16,7 @@ use crate::{Format, input, output};
 /// The arguments of `verify`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Template files, or folders of them.
+    /// Templates: files, folders of them, or `-`.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// How many conversations a template and seed.

@@ -38,6 +38,11 @@ pub(crate) enum Reader {
 }
 
 impl Whose {
+    /// The template that they name.
+    pub(crate) fn template(&self) -> Option<&Path> {
+        self.template.as_deref()
+    }
+
     /// The parser that the flags name.
     pub(crate) fn reader(&self) -> Result<Reader, Failure> {
         let spec = match (&self.model, &self.template, &self.spec) {

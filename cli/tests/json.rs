@@ -26,6 +26,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja analyze templates --format json", 0, "analyze", Document),
     ("unjinja analyze templates bad --format json", 1, "analyze", Document),
     ("unjinja analyze templates bytes.jinja --format json", 2, "analyze", Document),
+    ("unjinja analyze m/tokenizer_config.json --format json", 0, "analyze", Document),
     ("unjinja analyze strange.jinja --format json", 0, "analyze", Document),
     ("unjinja check templates --specs specs --format json", 0, "check", Document),
     ("unjinja check other --specs specs --format json", 1, "check", Document),
@@ -79,12 +80,25 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja codegen templates/hermes.jinja --format json", 0, "codegen", Document),
     ("unjinja codegen --specs specs --out src/models --check --format json", 1, "codegen", Document),
     ("unjinja codegen --specs specs --out src/models --format json", 0, "codegen", Document),
+    #[cfg(feature = "fetch")]
+    ("unjinja fetch --manifest kept.toml --out hub --format json", 0, "fetch", Document),
+    #[cfg(feature = "fetch")]
+    ("HF_ENDPOINT=http://127.0.0.1:9 unjinja fetch --manifest all.toml --out hub --format json", 1, "fetch", Document),
     ("unjinja list --format json", 0, "list", Document),
     ("unjinja list --specs specs --format json", 0, "list", Document),
+    (
+        "unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --format json",
+        0,
+        "explain",
+        Document,
+    ),
+    ("unjinja explain specs/counted_ids.toml --output ids.txt --partial --format json", 0, "explain", Document),
+    ("unjinja explain strange.jinja --output cut.txt --format json", 0, "explain", Document),
+    ("unjinja explain bad/refuses.jinja --format json", 1, "explain", Document),
 ];
 
 /// Commands that print no JSON, and the formats of the others that are none.
-const WITHOUT_JSON: &[&str] = &["completions", "help", "explain"];
+const WITHOUT_JSON: &[&str] = &["completions", "help"];
 
 fn place() -> Result<Place, Failure> {
     let place = Place::new("json", "all")?;
@@ -107,6 +121,11 @@ fn place() -> Result<Place, Failure> {
         b"<|ACTIONS|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"f\", \"parameters\": {}}\n]<|END_ACTIONS|>",
     )?;
     place.write("empty.txt", b"")?;
+    let config = json!({"bos_token": "<s>", "eos_token": "</s>", "chat_template": {"default": hermes, "rag": hermes}});
+    place.write("m/tokenizer_config.json", config.to_string().as_bytes())?;
+    let kept = "[[source]]\nname = \"own\"\nnot_fetched = \"our own\"\n";
+    place.write("kept.toml", kept.as_bytes())?;
+    place.write("all.toml", format!("{kept}[[source]]\nname = \"other\"\nrepo = \"org/other\"\n").as_bytes())?;
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let tools = json!([{"type": "function", "function": {"name": "get_time", "parameters": schema}}]);
     place.write("tools.json", tools.to_string().as_bytes())?;

@@ -52,3 +52,25 @@ fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
+
+/// The workflow of the README says nothing that the commands do not know.
+#[test]
+fn the_workflow_of_the_readme_is_understood() -> Result<(), Box<dyn Error>> {
+    let readme = fs::read_to_string(root().join("README.md"))?;
+    let workflow = readme.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```")).ok_or("no workflow")?.0;
+    let place = Place::new("new_model", "workflow")?;
+    place.write("templates/hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
+    place.write("specs/.keep", b"")?;
+    place.write("sources.toml", b"[[source]]\nname = \"hermes\"\nnot_fetched = \"our own\"\n")?;
+    let commands =
+        workflow.lines().filter_map(|line| line.split_once("unjinja ").filter(|(before, _)| !before.contains("cargo")));
+    let mut codes = Vec::new();
+    for (_, command) in commands {
+        let command = command.split(['>', '|']).next().unwrap_or_default();
+        codes.push(place.run(&format!("unjinja {command}"), b"")?.code);
+    }
+    // Fetched, compared twice with specs that are not there yet, written.
+    assert_eq!(codes, if cfg!(feature = "fetch") { [0, 1, 1, 0] } else { [2, 1, 1, 0] });
+    assert!(place.read("specs/hermes.toml").is_ok());
+    Ok(())
+}

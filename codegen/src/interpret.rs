@@ -115,7 +115,10 @@ impl<'s> Interpreter<'s> {
                     keys: &keys,
                     strict: shape.bare,
                 };
-                io.call_object(&shape, offered, &markers)
+                match shape.python {
+                    true => io.call_dict(&shape, offered, &markers),
+                    false => io.call_object(&shape, offered, &markers),
+                }
             }
         }
     }

@@ -24,7 +24,8 @@ pub(crate) fn module(spec: &FormatSpec, lowered: &Lowered, runtime: &TokenStream
         let name = format_ident!("{}_MARKERS", state.name);
         let doc = markers_doc(state);
         let markers = state.arms.iter().map(marker);
-        quote!(#[doc = #doc] static #name: Markers<'static> = Markers::new(&[#(#markers),*]);)
+        let new = if is_searched(state) { format_ident!("new") } else { format_ident!("expected") };
+        quote!(#[doc = #doc] static #name: Markers<'static> = Markers::#new(&[#(#markers),*]);)
     });
     let shapes = states.clone().filter_map(|(_, state)| shape(state));
     let steps = states.clone().map(|(index, state)| step(lowered, index, state));
@@ -191,7 +192,11 @@ fn state_doc(state: &State) -> String {
 fn markers_doc(state: &State) -> String {
     let cores: Vec<String> = state.arms.iter().map(|arm| format!("`{}`", arm.core.escape_debug())).collect();
     let list: Vec<Marker<'_>> = state.arms.iter().map(|arm| Marker::new(&arm.core)).collect();
-    format!(" What may follow in this state: {}; {}.", cores.join(", "), Markers::new(&list).search())
+    let search = match is_searched(state) {
+        true => Markers::new(&list).search().to_string(),
+        false => "compared where they may stand".to_owned(),
+    };
+    format!(" What may follow in this state: {}; {search}.", cores.join(", "))
 }
 
 fn marker(arm: &Arm) -> TokenStream {
@@ -233,6 +238,11 @@ fn shape(state: &State) -> Option<TokenStream> {
     })
 }
 
+/// Whether a state reads text up to its markers; in others they stand in one place, or the value says where it ends.
+fn is_searched(state: &State) -> bool {
+    matches!(state.hole, Some(Hole::Text { .. } | Hole::Value))
+}
+
 fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
     let name = format_ident!("{}", state.name);
     let markers = format_ident!("{}_MARKERS", state.name);
@@ -253,7 +263,8 @@ fn step(lowered: &Lowered, index: usize, state: &State) -> TokenStream {
         Some(Hole::Object(shape)) => {
             let name = format_ident!("{}_SHAPE", state.name);
             let bare = shape.bare;
-            quote!(io.call_object(&#name, #bare, #markers))
+            let read = if shape.python { format_ident!("call_dict") } else { format_ident!("call_object") };
+            quote!(io.#read(&#name, #bare, #markers))
         }
     };
     let mut arms: Vec<TokenStream> = Vec::new();

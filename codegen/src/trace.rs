@@ -245,14 +245,14 @@ impl Log {
         }
     }
 
-    /// Marks a name or a value that ends by itself, and the white space before it, and around a name, as syntax.
+    /// Marks a name or a value that ends by itself, and the white space before it as syntax. White space behind a name is
+    /// left to the marker that follows.
     fn mark_trimmed(&mut self, text: &[u8], range: Range<usize>, taken: Taken, call: Option<usize>) {
         let piece = text.get(range.clone()).unwrap_or_default();
         let from = range.start + (piece.len() - piece.trim_ascii_start().len());
         let to = if taken == Taken::Arguments { range.end } else { from + piece.trim_ascii().len() };
         self.mark(range.start..from, Taken::Syntax(self.key), call);
         self.mark(from..to, taken, call);
-        self.mark(to..range.end, Taken::Syntax(self.key), call);
     }
 }
 
@@ -285,8 +285,9 @@ impl Watched<'_> {
             None => {}
         }
         if let Some(arm) = arm {
-            let call =
-                if here.hole.as_ref().is_some_and(|hole| matches!(hole, Hole::Text { .. })) { None } else { call };
+            // What opens a call belongs to it.
+            let opens = arm.step.actions.contains(&Action::Hold);
+            let call = if opens { Some(after.calls) } else { call };
             log.mark(log.covered().max(before.pos)..after.pos.max(after.marker_at), Taken::Syntax(arm.key), call);
             if after.pos > after.marker_at {
                 log.key = arm.key;

@@ -33,7 +33,7 @@ pub struct CallShape<'p> {
     pub id_field: &'p str,
     /// The first key is the name and its value the arguments.
     pub name_is_key: bool,
-    /// The object is a Python dict; JSON is read as well.
+    /// The object is a Python dict, which [`call_dict`](crate::Io::call_dict) reads.
     pub python: bool,
     /// Other keys that the format writes.
     pub keys: &'p [&'p str],
@@ -67,6 +67,26 @@ impl CallShape<'_> {
         self.name_is_key
             || fields.iter().chain(self.keys).any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
     }
+}
+
+/// The language of an object; an application that names one of them links no reader of the other.
+pub(crate) trait Syntax {
+    /// JSON is read as well.
+    const PYTHON: bool;
+}
+
+/// JSON.
+pub(crate) struct Json;
+
+impl Syntax for Json {
+    const PYTHON: bool = false;
+}
+
+/// Python.
+pub(crate) struct Python;
+
+impl Syntax for Python {
+    const PYTHON: bool = true;
 }
 
 /// What the bytes that were taken are.
@@ -167,14 +187,14 @@ enum Step {
 
 impl CallObject {
     /// Makes the reader new, keeping its memory.
-    pub(crate) fn reset(&mut self) {
+    pub(crate) fn reset<S: Syntax>(&mut self) {
         self.at = At::Before;
         self.role = Role::Other;
         self.depth = 0;
         self.text.clear();
         self.too_long = false;
         self.id.clear();
-        self.reader.reset();
+        self.reader.reset::<S>();
         self.arguments.reset();
         self.named = false;
         self.has_id = false;
@@ -186,21 +206,40 @@ impl CallObject {
     /// Takes the next bytes of an object of this shape (the same each time), up to the first thing to report; says what
     /// it is and how many bytes were taken. Once the name is known it stops before a byte outside of strings that is
     /// one of `stops` and stands at or after `from`.
-    pub(crate) fn next(&mut self, shape: &CallShape<'_>, bytes: &[u8], from: usize, stops: &ByteSet) -> (Part, usize) {
+    pub(crate) fn next<S: Syntax>(
+        &mut self,
+        shape: &CallShape<'_>,
+        bytes: &[u8],
+        from: usize,
+        stops: &ByteSet,
+    ) -> (Part, usize) {
         if self.named && self.arguments.release() {
             return (Part::Written, 0);
         }
-        let stops = if self.named { stops } else { &ByteSet::EMPTY };
         let mut taken = 0;
+        if !S::PYTHON {
+            match self.at {
+                At::Before => {
+                    if let Some(count) = self.usual_head(shape, bytes) {
+                        return (Part::Name, count);
+                    }
+                }
+                At::After | At::Value if self.named && !self.has_arguments => {
+                    taken = self.usual_key(shape, bytes, stops).unwrap_or(0);
+                }
+                _ => {}
+            }
+        }
+        let stops = if self.named { stops } else { &ByteSet::EMPTY };
         while let Some(&byte) = bytes.get(taken) {
             let step = match self.at {
-                At::InKey => self.in_key(shape, &bytes[taken..]),
-                At::InValue => self.in_value(shape, &bytes[taken..], from.saturating_sub(taken), stops),
+                At::InKey => self.in_key::<S>(shape, &bytes[taken..]),
+                At::InValue => self.in_value::<S>(&bytes[taken..], from.saturating_sub(taken), stops),
                 At::Done => return (Part::Done, taken),
                 At::Lost => return (Part::Misfit, taken),
                 _ if is_space(byte) => Step::Taken(1),
                 _ if stops.has(byte) && taken >= from => return (Part::Stop, taken),
-                _ => self.structure(shape, byte),
+                _ => self.structure::<S>(byte),
             };
             match step {
                 Step::Taken(count) => taken += count,
@@ -225,12 +264,12 @@ impl CallObject {
     }
 
     /// The input ends here: whether something was [written](Self::written) that was held back of the arguments.
-    pub(crate) fn finish(&mut self, shape: &CallShape<'_>) -> bool {
+    pub(crate) fn finish<S: Syntax>(&mut self) -> bool {
         if !self.named || self.at != At::InValue || self.role != Role::Arguments {
             return false;
         }
         let Self { reader, arguments, .. } = self;
-        arguments.abort(reader.finish(shape.python))
+        arguments.abort(reader.finish::<S>())
     }
 
     /// The name that was reported.
@@ -279,9 +318,81 @@ impl CallObject {
         self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())
     }
 
+    /// The start of an object as nearly all are written, all of it at hand: what is before the name are short strings, and
+    /// so is the name. Gives its length, up to the name's end.
+    fn usual_head(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<usize> {
+        let mut rest = after_space(bytes.strip_prefix(b"{")?);
+        let (mut depth, mut id) = (1, None);
+        loop {
+            let (key, after) = usual_string(rest)?;
+            let value = after_space(after_space(after).strip_prefix(b":")?);
+            let known = !shape.strict || shape.is_known(key, depth);
+            rest = match shape.role(key, depth) {
+                _ if !known => return None,
+                Role::Name => {
+                    let (name, after) = usual_string(value)?;
+                    self.text.set(name);
+                    (self.at, self.role, rest) = (At::After, Role::Name, after);
+                    break;
+                }
+                Role::NameAsKey => {
+                    self.text.set(key);
+                    let colon = after.strip_prefix(b":")?;
+                    (self.at, self.role, rest) = (At::Value, Role::Arguments, colon);
+                    break;
+                }
+                Role::Function if depth == 1 => {
+                    depth = 2;
+                    rest = after_space(value.strip_prefix(b"{")?);
+                    continue;
+                }
+                Role::Id if id.is_none() => {
+                    let (text, after) = usual_string(value)?;
+                    id = Some(text);
+                    after
+                }
+                Role::Other => usual_string(value)?.1,
+                _ => return None,
+            };
+            rest = after_space(after_space(rest).strip_prefix(b",")?);
+        }
+        if let Some(id) = id {
+            self.id.set(id);
+            self.has_id = true;
+        }
+        self.depth = depth;
+        self.has_function = depth == 2;
+        self.named = true;
+        Some(bytes.len() - rest.len())
+    }
+
+    /// What stands between the name and the arguments in such an object; from there on it is their reader's. Gives its
+    /// length.
+    #[inline]
+    fn usual_key(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &ByteSet) -> Option<usize> {
+        let mut rest = bytes;
+        if self.at == At::After {
+            let elsewhere = (!shape.function_field.is_empty() && self.depth == 1) || shape.args_field.is_empty();
+            if elsewhere || stops.has(b',') || stops.has(b'"') || stops.has(b':') {
+                return None;
+            }
+            let [b',', after @ ..] = rest else { return None };
+            rest = after_key(after_space(after), shape.args_field)?;
+        } else {
+            (self.role == Role::Arguments).then_some(())?;
+            rest = after_space(rest);
+        }
+        // Only what is passed on as it stands.
+        let [b'{', ..] = rest else { return None };
+        self.begin::<Json>();
+        self.role = Role::Arguments;
+        self.at = At::InValue;
+        Some(bytes.len() - rest.len())
+    }
+
     /// A byte outside keys and values, white space aside.
-    fn structure(&mut self, shape: &CallShape<'_>, byte: u8) -> Step {
-        let quote = byte == b'"' || (shape.python && byte == b'\'');
+    fn structure<S: Syntax>(&mut self, byte: u8) -> Step {
+        let quote = byte == b'"' || (S::PYTHON && byte == b'\'');
         let begins = quote || matches!(byte, b'{' | b'[') || is_token(byte);
         match self.at {
             At::Before if byte == b'{' => {
@@ -289,11 +400,11 @@ impl CallObject {
                 self.go(At::Key)
             }
             At::Key | At::KeyAfterComma if quote => {
-                self.begin();
+                self.begin::<S>();
                 self.again(At::InKey)
             }
             At::Key | At::KeyAfterComma | At::After if byte == b'}' => {
-                self.malformed |= self.at == At::KeyAfterComma && !shape.python;
+                self.malformed |= self.at == At::KeyAfterComma && !S::PYTHON;
                 self.close()
             }
             At::After if byte == b',' => self.go(At::KeyAfterComma),
@@ -312,7 +423,7 @@ impl CallObject {
                 self.go(At::Key)
             }
             At::Value if self.role == Role::Function || (self.role == Role::Name && !quote) => Step::Bad,
-            At::Value if begins => self.value(),
+            At::Value if begins => self.value::<S>(),
             // From here on it is malformed.
             _ if !self.named => Step::Bad,
             At::Colon | At::Value if matches!(byte, b',' | b'}') => {
@@ -330,7 +441,7 @@ impl CallObject {
             At::Key | At::KeyAfterComma | At::After if begins => {
                 self.malformed = true;
                 self.role = Role::Other;
-                self.value()
+                self.value::<S>()
             }
             _ => Step::Bad,
         }
@@ -346,16 +457,17 @@ impl CallObject {
         Step::Again
     }
 
-    fn begin(&mut self) {
-        self.reader.reset();
+    #[inline(never)]
+    fn begin<S: Syntax>(&mut self) {
+        self.reader.reset::<S>();
         self.text.clear();
         self.too_long = false;
         self.unescaper = Unescaper::new();
         self.id_quoted = None;
     }
 
-    fn value(&mut self) -> Step {
-        self.begin();
+    fn value<S: Syntax>(&mut self) -> Step {
+        self.begin::<S>();
         self.again(At::InValue)
     }
 
@@ -373,8 +485,8 @@ impl CallObject {
 
     /// The text between quotes at the start of `bytes`, if nothing in it needs a second look. Keys and names are short:
     /// as a rule all of one is there.
-    fn quoted<'b>(&self, shape: &CallShape<'_>, bytes: &'b [u8]) -> Option<&'b [u8]> {
-        if shape.python || !self.reader.is_new() || bytes.first() != Some(&b'"') {
+    fn quoted<'b, S: Syntax>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        if S::PYTHON || !self.reader.is_new() || bytes.first() != Some(&b'"') {
             return None;
         }
         let end = next_special(bytes, 1);
@@ -382,14 +494,27 @@ impl CallObject {
         is_name(text).then_some(text)
     }
 
+    /// How many bytes at the start of `bytes` go on with the text between quotes, and are nothing but text: those of a key
+    /// or name that comes in pieces.
+    fn run<S: Syntax>(&mut self, bytes: &[u8]) -> usize {
+        if S::PYTHON || !self.reader.in_plain_string() {
+            return 0;
+        }
+        let room = MAX_NAME - self.text.as_bytes().len();
+        let plain = |&&byte: &&u8| is_plain(byte) && byte != 0x7f;
+        let count = bytes.iter().take(room).take_while(plain).count();
+        self.text.push(&bytes[..count]);
+        count
+    }
+
     /// One byte of a key or name: how the reader went on. Byte by byte it is certain where one stops fitting.
-    fn byte(&mut self, shape: &CallShape<'_>, byte: u8) -> Progress {
-        if !shape.python && is_plain(byte) && self.reader.in_plain_string() {
+    fn byte<S: Syntax>(&mut self, byte: u8) -> Progress {
+        if !S::PYTHON && is_plain(byte) && self.reader.in_plain_string() {
             self.too_long |= !self.text.push(&[byte]);
             return Progress::More;
         }
         let bytes = [byte];
-        let (progress, json) = self.reader.feed(shape.python, &bytes, usize::MAX, &ByteSet::EMPTY);
+        let (progress, json) = self.reader.feed::<S>(&bytes, usize::MAX, &ByteSet::EMPTY);
         self.unescaped.clear();
         self.unescaper.feed(json, &mut self.unescaped);
         self.too_long |= !self.text.push(&self.unescaped);
@@ -397,14 +522,21 @@ impl CallObject {
     }
 
     /// Bytes of a key.
-    fn in_key(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
-        if let Some(key) = self.quoted(shape, bytes)
+    fn in_key<S: Syntax>(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
+        if let Some(key) = self.quoted::<S>(bytes)
             && (self.named || !shape.strict || shape.is_known(key, self.depth))
         {
             self.text.set(key);
             return self.end_key(shape, key.len() + 2);
         }
-        let progress = self.byte(shape, bytes[0]);
+        // Of a strict one each byte may be one too many.
+        if self.named || !shape.strict {
+            match self.run::<S>(bytes) {
+                0 => {}
+                count => return Step::Taken(count),
+            }
+        }
+        let progress = self.byte::<S>(bytes[0]);
         if !self.named && (self.too_long || self.reader.malformed()) {
             return Step::Bad;
         }
@@ -439,14 +571,14 @@ impl CallObject {
     }
 
     /// Bytes of a value.
-    fn in_value(&mut self, shape: &CallShape<'_>, bytes: &[u8], from: usize, stops: &ByteSet) -> Step {
+    fn in_value<S: Syntax>(&mut self, bytes: &[u8], from: usize, stops: &ByteSet) -> Step {
         match self.role {
-            Role::Name => return self.in_name(shape, bytes),
-            Role::Id => return self.in_id(shape, bytes),
+            Role::Name => return self.in_name::<S>(bytes),
+            Role::Id => return self.in_id::<S>(bytes),
             _ => {}
         }
         let Self { reader, arguments, .. } = self;
-        let (progress, json) = reader.feed(shape.python, bytes, from, stops);
+        let (progress, json) = reader.feed::<S>(bytes, from, stops);
         let (count, done) = match progress {
             Progress::Done(count) => (count, true),
             Progress::Stop(count) => (count, false),
@@ -455,7 +587,7 @@ impl CallObject {
         let mut piece = Piece::Nothing;
         if self.role == Role::Arguments {
             self.has_arguments = true;
-            piece = arguments.feed(json, self.named, done, shape.python);
+            piece = arguments.feed(json, self.named, done, S::PYTHON);
         }
         if done {
             self.end_value();
@@ -474,14 +606,16 @@ impl CallObject {
     }
 
     /// Bytes of the name.
-    fn in_name(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
+    fn in_name<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
         let mut count = 1;
-        if let Some(name) = self.quoted(shape, bytes) {
+        if let Some(name) = self.quoted::<S>(bytes) {
             self.text.set(name);
             count = name.len() + 2;
+        } else if let run @ 1.. = self.run::<S>(bytes) {
+            return Step::Taken(run);
         } else {
             let from = self.text.as_bytes().len();
-            let progress = self.byte(shape, bytes[0]);
+            let progress = self.byte::<S>(bytes[0]);
             let control = self.text.as_bytes()[from..].iter().any(u8::is_ascii_control);
             if control || self.too_long || self.reader.malformed() {
                 return Step::Bad;
@@ -497,8 +631,8 @@ impl CallObject {
     }
 
     /// Bytes of an id: a string, or a number taken as it is written.
-    fn in_id(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
-        let (progress, json) = self.reader.feed(shape.python, bytes, usize::MAX, &ByteSet::EMPTY);
+    fn in_id<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
+        let (progress, json) = self.reader.feed::<S>(bytes, usize::MAX, &ByteSet::EMPTY);
         if self.id_quoted.is_none() {
             self.id_quoted = json.first().map(|&byte| byte == b'"');
         }
@@ -523,6 +657,34 @@ impl CallObject {
         self.end_value();
         if self.named && self.has_id { Step::Report(Part::Id, count) } else { Step::Taken(count) }
     }
+}
+
+/// What follows white space.
+#[inline]
+fn after_space(bytes: &[u8]) -> &[u8] {
+    match bytes {
+        [b' ' | b'\n', rest @ ..] => match rest {
+            [b' ' | b'\n', ..] => &rest[rest.iter().take_while(|&&byte| is_space(byte)).count()..],
+            _ => rest,
+        },
+        _ => bytes,
+    }
+}
+
+/// A string of a few printable ASCII characters of which none is escaped, at least one; and what follows it.
+#[inline]
+fn usual_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = bytes.strip_prefix(b"\"")?;
+    let text = |&&byte: &&u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    let count = rest.iter().take(Short::IN_PLACE).take_while(text).count();
+    (count > 0 && rest.get(count) == Some(&b'"')).then(|| (&rest[..count], &rest[count + 1..]))
+}
+
+/// What follows a key and its colon.
+#[inline]
+fn after_key<'b>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
+    let rest = bytes.strip_prefix(b"\"")?.strip_prefix(key.as_bytes())?.strip_prefix(b"\"")?;
+    Some(after_space(after_space(rest).strip_prefix(b":")?))
 }
 
 /// Whether a function may be called that.

@@ -1,5 +1,14 @@
 //! Removes the Markdown code fence that a model may put around an answer that is to be JSON.
 
+/// What the answer goes through. It comes with the options that ask for it: an application that never does links none.
+pub(crate) trait Filter: Send + Sync {
+    /// Takes the next piece and passes on what is certain.
+    fn push(&mut self, text: &str, out: &mut dyn FnMut(&str));
+
+    /// The answer is over.
+    fn finish(&mut self, out: &mut dyn FnMut(&str));
+}
+
 /// A filter over the answer: an opening fence with its label and a closing fence are syntax, all else passes.
 #[derive(Debug, Default)]
 pub(crate) struct Fence {
@@ -23,7 +32,22 @@ const TICKS: &str = "```";
 const LABEL: usize = 16;
 
 impl Fence {
-    pub(crate) fn push(&mut self, text: &str, out: &mut dyn FnMut(&str)) {
+    /// A new one.
+    pub(crate) fn filter() -> Box<dyn Filter> {
+        Box::<Self>::default()
+    }
+
+    fn give_up(&mut self, out: &mut dyn FnMut(&str)) {
+        self.state = State::Plain;
+        if !self.held.is_empty() {
+            out(&self.held);
+            self.held.clear();
+        }
+    }
+}
+
+impl Filter for Fence {
+    fn push(&mut self, text: &str, out: &mut dyn FnMut(&str)) {
         match self.state {
             State::Plain => out(text),
             State::Start => {
@@ -63,15 +87,7 @@ impl Fence {
         }
     }
 
-    fn give_up(&mut self, out: &mut dyn FnMut(&str)) {
-        self.state = State::Plain;
-        if !self.held.is_empty() {
-            out(&self.held);
-            self.held.clear();
-        }
-    }
-
-    pub(crate) fn finish(&mut self, out: &mut dyn FnMut(&str)) {
+    fn finish(&mut self, out: &mut dyn FnMut(&str)) {
         if self.state == State::Inside && self.held.trim() == TICKS {
             self.held.clear();
         }

@@ -1,5 +1,8 @@
 //! What a machine's steps are made of: the text at hand, the events that go out, and all state between two pushes.
 //! Nothing here knows a model. Every primitive can stop at any byte and go on with the next push.
+//!
+//! An application links the readers that its machines name and no others: what all machines share must name none, but
+//! calls what a primitive of a reader left behind for it.
 
 mod acts;
 mod names;
@@ -11,7 +14,7 @@ mod values;
 
 use crate::call_object::CallObject;
 use crate::event::{Channel, Event};
-use crate::fence::Fence;
+use crate::fence::Filter;
 use crate::json::Scanner;
 use crate::machine::{Found, State};
 use crate::markers::{Marker, Markers};
@@ -35,6 +38,9 @@ pub const MAX_HELD: usize = 64 * 1024;
 /// How much white space may stand where only markers may follow, in bytes, before it is taken for text.
 pub const MAX_SPACE: usize = 64;
 
+/// How much of a value is translated at a time, in bytes.
+const PIECE: usize = 32 * 1024;
+
 /// Text that looks like a call but is not one yet.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
@@ -54,8 +60,6 @@ enum Reading {
     Python,
     Quoted,
     Object,
-    /// The arguments of a call object that is a Python dict.
-    PythonObject,
     Value,
 }
 
@@ -87,6 +91,9 @@ struct Call {
     written: Written,
     malformed: bool,
 }
+
+/// Writes the rest of a value to `out`.
+type Abort = fn(&mut Readers, &mut Vec<u8>);
 
 /// All that a parser remembers between two pushes. Offsets count from the start of the text at hand.
 pub(crate) struct Memory {
@@ -120,15 +127,18 @@ pub(crate) struct Memory {
     readers: Readers,
     /// The token that strings stand between.
     quote: Short,
+    /// What writes the rest of the value that is open where the text ends.
+    abort: Option<Abort>,
     out: Vec<u8>,
     /// The same as text.
     json: String,
-    fence: Option<Fence>,
+    filter: Option<Box<dyn Filter>>,
     invalid_utf8: bool,
 }
 
 impl Memory {
     pub(crate) fn new(options: &Options) -> Self {
+        let filter = options.filter.map(|make| make());
         Self {
             pos: 0,
             look: Look::default(),
@@ -150,9 +160,10 @@ impl Memory {
             reading: Reading::Nothing,
             readers: Readers::default(),
             quote: Short::new(),
+            abort: None,
             out: Vec::new(),
             json: String::new(),
-            fence: options.json_response.then(Fence::default),
+            filter,
             invalid_utf8: false,
         }
     }
@@ -192,11 +203,13 @@ pub struct Io<'a> {
     pub(crate) sink: &'a mut dyn FnMut(Event<'_>),
 }
 
-/// Where plain text goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Channel(Channel),
-    Value,
+/// A stretch of plain text that ends at a marker, or with the text at hand.
+struct Stretch {
+    from: usize,
+    to: usize,
+    found: Found,
+    /// What follows it can only be white space before a marker, or the first byte of one.
+    quiet: bool,
 }
 
 impl Io<'_> {
@@ -204,13 +217,27 @@ impl Io<'_> {
 
     /// Plain text of a channel, up to one of `markers`.
     pub fn text(&mut self, channel: Channel, markers: &Markers<'_>) -> Found {
-        self.until(Target::Channel(channel), markers)
+        let stretch = self.until(markers);
+        if stretch.from < stretch.to {
+            self.emit_text(channel, stretch.from, stretch.to);
+        }
+        if stretch.quiet {
+            self.go_straight_in_text(channel, markers);
+        }
+        stretch.found
     }
 
     /// The raw text of an argument's value, up to one of `markers`; it was announced by
     /// [`argument`](Self::argument).
     pub fn value(&mut self, markers: &Markers<'_>) -> Found {
-        self.until(Target::Value, markers)
+        let stretch = self.until(markers);
+        if stretch.from < stretch.to {
+            self.emit_value(stretch.from, stretch.to);
+        }
+        if stretch.quiet {
+            self.go_straight_in_value(markers);
+        }
+        stretch.found
     }
 
     /// One of `markers`, white space aside; `Found::Other` where something else stands.
@@ -284,12 +311,14 @@ impl Io<'_> {
         self.memory.skip.is_empty()
     }
 
-    fn until(&mut self, target: Target, markers: &Markers<'_>) -> Found {
+    /// Goes on to one of `markers`, and takes it. What is before it is left to be sent.
+    fn until(&mut self, markers: &Markers<'_>) -> Stretch {
+        let from = self.memory.pos;
         if !self.skip_layout() {
-            return Found::Wait;
+            return Stretch { from, to: from, found: Found::Wait, quiet: false };
         }
-        let start = self.memory.pos;
-        self.memory.look.from = self.memory.look.from.max(start);
+        let from = self.memory.pos;
+        self.memory.look.from = self.memory.look.from.max(from);
         let (at, found) = match self.memory.look.find(self.text, markers, self.last) {
             Candidate::Full { index, at } => (at, Some(index)),
             Candidate::Partial { at } => (at, None),
@@ -297,22 +326,20 @@ impl Io<'_> {
         };
         if let Some(index) = found {
             let marker = &markers.list[index];
-            let end = start + search::trim_before(&self.text[start..at], marker.before);
-            self.emit(target, start, end);
-            self.take(marker, at, end);
-            return Found::Marker(index);
+            let to = from + search::trim_before(&self.text[from..at], marker.before);
+            self.take(marker, at, to);
+            return Stretch { from, to, found: Found::Marker(index), quiet: false };
         }
-        let layout = if self.last { 0 } else { search::trailing_layout(&self.text[start..at], markers) };
-        let safe = if self.last { self.text.len() } else { start + self.whole(start, at - layout) };
-        self.emit(target, start, safe);
-        self.memory.pos = safe;
+        let layout = if self.last { 0 } else { search::trailing_layout(&self.text[from..at], markers) };
+        let to = if self.last { self.text.len() } else { from + self.whole(from, at - layout) };
+        self.memory.pos = to;
         // The first byte of a marker at the very end may wait as white space does.
         let first = usize::from(at + 1 == self.text.len());
-        if safe + layout + first == self.text.len() {
+        let quiet = to + layout + first == self.text.len();
+        if quiet {
             self.memory.look.restart(at);
-            self.go_straight(target, markers);
         }
-        Found::Wait
+        Stretch { from, to, found: Found::Wait, quiet }
     }
 
     /// How many bytes between two offsets are whole characters: of the last, more may be to come.
@@ -333,15 +360,5 @@ impl Io<'_> {
             self.memory.skip.set(marker.after);
         }
         self.memory.look.restart(self.memory.pos);
-    }
-
-    fn emit(&mut self, target: Target, from: usize, to: usize) {
-        if from >= to {
-            return;
-        }
-        match target {
-            Target::Channel(channel) => self.emit_text(channel, from, to),
-            Target::Value => self.emit_value(from, to),
-        }
     }
 }

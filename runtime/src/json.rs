@@ -352,9 +352,13 @@ impl Scanner {
 
     /// Makes the scanner new, keeping its memory.
     pub(crate) fn reset(&mut self) {
-        let mut nesting = std::mem::take(&mut self.nesting);
-        nesting.clear();
-        *self = Self { nesting, ..Self::default() };
+        self.at = At::Before;
+        self.nesting.clear();
+        self.loose_depth = 0;
+        self.kind = None;
+        self.malformed = false;
+        self.in_key = false;
+        self.high = false;
     }
 
     /// Whether the value broke a rule so far.

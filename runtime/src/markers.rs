@@ -76,6 +76,10 @@ pub enum Confirm<'p> {
 pub struct Markers<'p> {
     pub(crate) list: &'p [Marker<'p>],
     search: Search,
+    /// What that search is. By pointer: an application links only those that its parsers need.
+    find: Find,
+    /// The last bytes of the cores.
+    pub(crate) lasts: Lasts,
     /// The first bytes of the cores.
     pub(crate) firsts: ByteSet,
     /// The bytes that may follow those: all, where a core is one byte long and counts at once.
@@ -87,6 +91,9 @@ pub struct Markers<'p> {
     /// The longest such white space, in bytes.
     pub(crate) layout_length: usize,
 }
+
+/// Where in a text a marker may begin first, and how many bytes at its end were not searched.
+type Find = fn(Search, &ByteSet, &[u8]) -> (Option<usize>, usize);
 
 /// How the places are found where a marker may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +144,20 @@ impl<'p> Markers<'p> {
 
     /// These markers, and the fastest search for them. Of more than [`MAX_MARKERS`] the rest is never found.
     pub const fn new(list: &'p [Marker<'p>]) -> Self {
+        let mut markers = Self::expected(list);
+        markers.search = choose(list, &markers.firsts);
+        markers.find = match markers.search {
+            Search::Nothing => Search::find_nothing,
+            Search::One(_) => Search::find_one,
+            Search::Two(..) => Search::find_two,
+            Search::Three(..) => Search::find_three,
+            Search::Table => Search::find_first,
+        };
+        markers
+    }
+
+    /// These markers, where they are only compared with what stands in one place, and never searched for.
+    pub const fn expected(list: &'p [Marker<'p>]) -> Self {
         let mut firsts = ByteSet::EMPTY;
         let mut seconds = ByteSet::EMPTY;
         let mut longest = 0;
@@ -163,7 +184,8 @@ impl<'p> Markers<'p> {
             }
             at += 1;
         }
-        Self { list, search: choose(list, &firsts), firsts, seconds, longest, layout, layout_length }
+        let (search, find): (_, Find) = (Search::Nothing, Search::find_nothing);
+        Self { list, search, find, lasts: Lasts::of(list), firsts, seconds, longest, layout, layout_length }
     }
 
     /// How they are looked for.
@@ -174,33 +196,108 @@ impl<'p> Markers<'p> {
     /// The first position in `text` at or after `from` where a marker may begin, as far as single bytes show.
     pub(crate) fn next(&self, text: &[u8], from: usize) -> Option<usize> {
         let rest = text.get(from..)?;
-        let (found, tail) = match self.search {
-            Search::Nothing => return None,
-            Search::One(a) => {
-                let hit = rest.get(a.offset..).and_then(|rest| memchr::memchr(a.byte, rest));
-                (hit, a.offset)
-            }
-            Search::Two(a, b) => {
-                let hit = memchr::memchr2_iter(a.byte, b.byte, rest).find_map(|at| start(rest, at, &[a, b]));
-                (hit, a.offset.max(b.offset))
-            }
-            Search::Three(a, b, c) => {
-                let hits = memchr::memchr3_iter(a.byte, b.byte, c.byte, rest);
-                let hit = { hits }.find_map(|at| start(rest, at, &[a, b, c]));
-                (hit, a.offset.max(b.offset).max(c.offset))
-            }
-            Search::Table => (rest.iter().position(|&byte| self.firsts.has(byte)), 0),
-        };
+        let (found, tail) = (self.find)(self.search, &self.firsts, rest);
+        if let Some(at) = found {
+            return Some(from + at);
+        }
         // Where the text ends before a byte further in could stand, the first ones have to do.
         let end = rest.len().saturating_sub(tail);
-        let cut = || rest[end..].iter().position(|&byte| self.firsts.has(byte)).map(|at| end + at);
-        found.or_else(cut).map(|at| from + at)
+        rest[end..].iter().position(|&byte| self.firsts.has(byte)).map(|at| from + end + at)
     }
 
     /// Whether a marker may begin where `bytes` have one of its first bytes at `at`, as far as the next one shows.
     #[inline]
     pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at + 1).is_none_or(|&next| self.seconds.has(next))
+    }
+}
+
+/// The different last bytes of some markers, if they are few: where a text is full of beginnings, they show where a whole
+/// marker may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lasts {
+    bytes: [u8; 3],
+    /// None, where there are more.
+    count: usize,
+}
+
+impl Lasts {
+    const fn of(list: &[Marker<'_>]) -> Self {
+        let mut bytes = [0; 3];
+        let mut count = 0;
+        let mut at = 0;
+        while at < list.len() {
+            let core = list[at].core.as_bytes();
+            let last = if core.is_empty() { 0 } else { core[core.len() - 1] };
+            let mut known = 0;
+            while known < count && bytes[known] != last {
+                known += 1;
+            }
+            if known == bytes.len() {
+                return Self { bytes, count: 0 };
+            }
+            if known == count {
+                bytes[count] = last;
+                count += 1;
+            }
+            at += 1;
+        }
+        Self { bytes, count }
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.count > 0
+    }
+
+    /// The first whole marker by where it ends: where it begins, and where it ends. Of several that end there, the
+    /// longest.
+    pub(crate) fn next(&self, text: &[u8], list: &[Marker<'_>]) -> Option<(usize, usize)> {
+        let [a, b, c] = self.bytes;
+        let mut end = 0;
+        loop {
+            let rest = &text[end..];
+            let hit = match self.count {
+                0 => return None,
+                1 => memchr::memchr(a, rest),
+                2 => rest.iter().position(|&byte| byte == a || byte == b),
+                _ => rest.iter().position(|&byte| byte == a || byte == b || byte == c),
+            };
+            end += hit? + 1;
+            let starts =
+                |marker: &Marker<'_>| text[..end].ends_with(marker.core.as_bytes()).then(|| end - marker.core.len());
+            if let Some(start) = list.iter().filter_map(starts).min() {
+                return Some((start, end));
+            }
+        }
+    }
+}
+
+impl Search {
+    fn find_nothing(self, _: &ByteSet, _: &[u8]) -> (Option<usize>, usize) {
+        (None, 0)
+    }
+
+    fn find_one(self, _: &ByteSet, text: &[u8]) -> (Option<usize>, usize) {
+        let Search::One(a) = self else { return (None, 0) };
+        let hit = text.get(a.offset..).and_then(|rest| memchr::memchr(a.byte, rest));
+        (hit, a.offset)
+    }
+
+    fn find_two(self, _: &ByteSet, text: &[u8]) -> (Option<usize>, usize) {
+        let Search::Two(a, b) = self else { return (None, 0) };
+        let hit = memchr::memchr2_iter(a.byte, b.byte, text).find_map(|at| start(text, at, &[a, b]));
+        (hit, a.offset.max(b.offset))
+    }
+
+    fn find_three(self, _: &ByteSet, text: &[u8]) -> (Option<usize>, usize) {
+        let Search::Three(a, b, c) = self else { return (None, 0) };
+        let hits = memchr::memchr3_iter(a.byte, b.byte, c.byte, text);
+        let hit = { hits }.find_map(|at| start(text, at, &[a, b, c]));
+        (hit, a.offset.max(b.offset).max(c.offset))
+    }
+
+    fn find_first(self, firsts: &ByteSet, text: &[u8]) -> (Option<usize>, usize) {
+        (text.iter().position(|&byte| firsts.has(byte)), 0)
     }
 }
 

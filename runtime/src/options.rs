@@ -1,5 +1,6 @@
 //! What a caller knows about a turn before the model writes it.
 
+use crate::fence::{Fence, Filter};
 use crate::tools::Tools;
 
 /// What a caller knows about a turn before the model writes it. Cheap to clone.
@@ -18,7 +19,8 @@ pub struct Options {
     pub(crate) continue_from: String,
     pub(crate) extract_reasoning: bool,
     pub(crate) parallel_tool_calls: bool,
-    pub(crate) json_response: bool,
+    /// What makes the filter that the answer goes through.
+    pub(crate) filter: Option<fn() -> Box<dyn Filter>>,
 }
 
 impl Default for Options {
@@ -30,7 +32,7 @@ impl Default for Options {
             continue_from: String::new(),
             extract_reasoning: true,
             parallel_tool_calls: true,
-            json_response: false,
+            filter: None,
         }
     }
 }
@@ -82,7 +84,7 @@ impl Options {
 
     /// Whether the answer is to be JSON for a response schema: then a Markdown code fence around it is syntax.
     pub fn json_response(mut self, on: bool) -> Self {
-        self.json_response = on;
+        self.filter = on.then_some(Fence::filter);
         self
     }
 }

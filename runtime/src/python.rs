@@ -111,6 +111,14 @@ impl Translator {
                 }
                 continue;
             }
+            let usual = self.usual(&bytes[taken..], out);
+            if usual > 0 {
+                taken += usual;
+                if self.at == At::Done {
+                    return Progress::Done(taken);
+                }
+                continue;
+            }
             match self.step(byte, out) {
                 Step::Taken => taken += 1,
                 Step::Last => return Progress::Done(taken + 1),
@@ -119,6 +127,57 @@ impl Translator {
             }
         }
         if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
+    }
+
+    /// Takes what is whole and ordinary, several bytes at a time, and gives its length: strings of the usual kind, numbers
+    /// and words that end here, and what stands between them. The outermost value does not end with it, but as a string.
+    fn usual(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let mut taken = 0;
+        while let [byte, rest @ ..] = &bytes[taken..] {
+            let begins = matches!(self.at, At::Value | At::Item | At::Key);
+            match *byte {
+                b' ' if !matches!(self.at, At::Before | At::Value | At::Item | At::Key | At::Colon | At::After) => {
+                    break;
+                }
+                b' ' => taken += 1,
+                // Neither an empty string nor one of three quotes.
+                quote @ (b'"' | b'\'') if begins && rest.first().is_some_and(|&next| next != quote) => {
+                    let in_key = self.at == At::Key;
+                    if self.at != At::Value {
+                        self.separate(out);
+                    }
+                    self.in_key = in_key;
+                    self.string = StringForm { quote, ..StringForm::default() };
+                    self.at = At::Text;
+                    out.push(b'"');
+                    taken += 1 + self.text(rest, out);
+                    if matches!(self.at, At::Text | At::Escape | At::Done) {
+                        break;
+                    }
+                }
+                b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n' if begins && self.at != At::Key => {
+                    let Some((length, word)) = whole_scalar(&bytes[taken..]) else { break };
+                    if self.at == At::Item {
+                        self.separate(out);
+                    }
+                    self.in_key = false;
+                    out.extend_from_slice(word.unwrap_or(&bytes[taken..taken + length]));
+                    taken += length;
+                    self.at = At::After;
+                }
+                b':' if self.at == At::Colon => {
+                    out.extend_from_slice(b": ");
+                    self.at = At::Value;
+                    taken += 1;
+                }
+                b',' if self.at == At::After => {
+                    self.at = self.next_item();
+                    taken += 1;
+                }
+                _ => break,
+            }
+        }
+        taken
     }
 
     /// The input ends here: writes what was held back, and says whether the literal is complete. Of one that is
@@ -514,6 +573,25 @@ impl Translator {
             }
         }
     }
+}
+
+/// The length of a number or word that surely ends within the bytes; of a word, with what JSON calls it.
+pub(crate) fn whole_scalar(bytes: &[u8]) -> Option<(usize, Option<&'static [u8]>)> {
+    let (length, word) = match bytes[0] {
+        b'1'..=b'9' => {
+            let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let whole = digits(0);
+            match bytes.get(whole) {
+                Some(b'.') => (whole + 1 + Some(digits(whole + 1)).filter(|&fraction| fraction > 0)?, None),
+                _ => (whole, None),
+            }
+        }
+        _ => {
+            let (word, json) = number::WORDS.iter().find(|(word, _)| bytes.starts_with(word))?;
+            (word.len(), Some(*json))
+        }
+    };
+    matches!(bytes.get(length), Some(b',' | b']' | b'}' | b')' | b' ' | b'\n')).then_some((length, word))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use memchr::{memchr, memchr2};
 
 use crate::json::{MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, is_token};
 use crate::markers::ByteSet;
+use crate::python::whole_scalar;
 
 const OBJECT: u8 = 0;
 const ARRAY: u8 = 1;
@@ -100,6 +101,7 @@ impl Translator {
         self.matched = self.matched.min(quote.len().saturating_sub(1));
         let mut taken = 0;
         while self.at != At::Done {
+            taken += self.usual(quote, &bytes[taken..], out);
             let rest = &bytes[taken..];
             let Some(&byte) = rest.first() else { return Progress::More };
             taken += self.step(quote, byte, rest, out);
@@ -155,6 +157,72 @@ impl Translator {
         let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
         let first = quote.as_bytes().first()?;
         text.then(|| ByteSet::EMPTY.with(*first))
+    }
+
+    /// Takes what is whole and ordinary, several bytes at a time, and gives its length: bare keys, strings between quote
+    /// tokens, numbers and literals that end here, and what stands between them. The outermost value does not end with it.
+    fn usual(&mut self, quote: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let mut taken = 0;
+        if self.matched > 0 || quote.is_empty() {
+            return 0;
+        }
+        while let Some(&byte) = bytes.get(taken) {
+            let rest = &bytes[taken..];
+            match self.at {
+                At::Value | At::Item | At::Key | At::Colon | At::After if byte == b' ' => taken += 1,
+                At::Value | At::Item | At::Key if byte == quote[0] => {
+                    let Some(text) = rest.strip_prefix(quote) else { break };
+                    let ends = |at: &usize| text[*at..].starts_with(quote);
+                    let Some(end) = memchr::memchr_iter(quote[0], text).find(ends) else { break };
+                    if self.at != At::Value {
+                        self.separate(out);
+                    }
+                    self.in_key = self.at == At::Key;
+                    out.push(b'"');
+                    self.text(&text[..end], out);
+                    self.end_string(out);
+                    taken += end + 2 * quote.len();
+                }
+                At::Key => {
+                    let is_key = |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_');
+                    let length = rest.iter().take_while(is_key).count();
+                    let free = quote[0] != b'_' && !quote[0].is_ascii_alphanumeric();
+                    if length == 0 || !free || rest.get(length) != Some(&b':') {
+                        break;
+                    }
+                    self.separate(out);
+                    out.push(b'"');
+                    out.extend_from_slice(&rest[..length]);
+                    out.extend_from_slice(b"\": ");
+                    self.at = At::Value;
+                    taken += length + 1;
+                }
+                At::Value | At::Item if matches!(byte, b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') => {
+                    let usual = |(length, _): &(usize, _)| *length <= MAX_NUMBER && !quote[0].is_ascii_alphanumeric();
+                    let Some((length, word)) = whole_scalar(rest).filter(usual) else {
+                        break;
+                    };
+                    if self.at == At::Item {
+                        self.separate(out);
+                    }
+                    self.in_key = false;
+                    out.extend_from_slice(word.unwrap_or(&rest[..length]));
+                    taken += length;
+                    self.at = At::After;
+                }
+                At::Colon if byte == b':' => {
+                    out.extend_from_slice(b": ");
+                    self.at = At::Value;
+                    taken += 1;
+                }
+                At::After if byte == b',' => {
+                    self.at = self.next_item();
+                    taken += 1;
+                }
+                _ => break,
+            }
+        }
+        taken
     }
 
     /// Takes bytes at the start of `rest`, which is `byte` and more; gives their count. None: the state changed and

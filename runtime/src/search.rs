@@ -12,10 +12,7 @@ const MISSES: usize = 16;
 /// ...of which one comes in so many bytes, whole markers are searched for instead,
 const OFTEN: usize = 48;
 
-/// if there are no more than so many of them,
-const LEAPS: usize = 3;
-
-/// at first within so many bytes at most.
+/// as long as that gets this far, in bytes.
 const REACH: usize = 512;
 
 /// Where a marker may be.
@@ -109,8 +106,7 @@ impl Look {
             misses += 1;
             if misses > patience && misses * OFTEN > self.from - start {
                 let before = self.from;
-                // No further than it has come, or a leap to the next marker would cost more than the way there.
-                self.leap(text, markers, (before - start).min(REACH));
+                self.leap(text, markers);
                 misses = 0;
                 // Where that does not get far it is not worth its while.
                 patience = if self.from - before < REACH { patience * 2 } else { MISSES };
@@ -118,36 +114,19 @@ impl Look {
         }
     }
 
-    /// Where bytes of markers are all over the text: goes on to the first whole marker, or to where the end of the text
-    /// may cut one off. At first within `reach` bytes.
-    fn leap(&mut self, text: &[u8], markers: &Markers<'_>, mut reach: usize) {
-        if markers.list.len() > LEAPS {
-            let rest = text.get(self.from..).unwrap_or_default();
-            let begins = |pair: &[u8]| markers.firsts.has(pair[0]) && markers.seconds.has(pair[1]);
-            let next = rest.windows(2).position(begins).unwrap_or(rest.len().saturating_sub(1));
-            self.work.add(next);
-            self.from += next;
-            return;
-        }
-        loop {
-            let safe = text.len().saturating_sub(markers.longest);
-            if self.from >= safe {
-                return;
-            }
-            let end = safe.min(self.from + reach);
-            let mut found = end;
-            for marker in markers.list {
-                let within = &text[self.from..found + marker.core.len() - 1];
-                let at = memchr::memmem::find(within, marker.core.as_bytes());
-                self.work.add(at.map_or(within.len(), |at| at + marker.core.len()));
-                found = at.map_or(found, |at| self.from + at);
-            }
-            self.from = found;
-            if found < end {
-                return;
-            }
-            reach *= 2;
-        }
+    /// Where bytes of markers are all over the text: goes on to where one may stand whole, as its last byte shows, or to
+    /// where the end of the text may cut one off.
+    fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
+        let rest = text.get(self.from..).unwrap_or_default();
+        let begins = |at: &usize| markers.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
+        let next = match markers.lasts.next(rest, markers.list) {
+            // One that begins before it may go on behind it.
+            Some((start, end)) => (end.saturating_sub(markers.longest)..start).find(begins).unwrap_or(start),
+            None if markers.lasts.is_known() => rest.len().saturating_sub(markers.longest),
+            None => (0..rest.len()).find(begins).unwrap_or(rest.len()),
+        };
+        self.work.add(next);
+        self.from += next;
     }
 
     /// Which marker stands exactly at `at`: the longest, and only when no longer one could still come. What was
@@ -155,7 +134,7 @@ impl Look {
     pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
         let mut probe = match self.probe.take() {
             Some(probe) if probe.at == at => probe,
-            _ => match at_once(text, at, markers) {
+            _ => match at_once(text, at, markers, &mut self.work) {
                 Some(index) => {
                     self.work.add(index.map_or(2, |index| markers.list[index].core.len()));
                     return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
@@ -172,9 +151,12 @@ impl Look {
     }
 }
 
-/// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and nothing has to confirm it.
-fn at_once(text: &[u8], at: usize, markers: &Markers<'_>) -> Option<Option<usize>> {
+/// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and what confirms it.
+fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Option<Option<usize>> {
     let rest = &text[at..];
+    if rest.first().is_some_and(|&first| !markers.firsts.has(first)) {
+        return Some(None);
+    }
     if rest.len() < markers.longest.max(2) {
         return None;
     }
@@ -185,14 +167,41 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>) -> Option<Option<usize
         if core.first() != rest.first() || core.get(1).is_some_and(|&byte| byte != rest[1]) || !rest.starts_with(core) {
             continue;
         }
-        if marker.confirm != Confirm::Nothing {
-            return None;
+        if !confirmed_at_once(&rest[core.len()..], marker.confirm, work)? {
+            continue;
         }
         if best.is_none_or(|best| goes_before(index, best, markers.list)) {
             best = Some(index);
         }
     }
     Some(best)
+}
+
+/// Whether what follows confirms a marker, where all that it takes to tell is there.
+fn confirmed_at_once(after: &[u8], confirm: Confirm<'_>, work: &mut Work) -> Option<bool> {
+    let cores = match confirm {
+        Confirm::Nothing => return Some(true),
+        Confirm::Next(cores) => cores,
+        Confirm::End => &[],
+    };
+    let space = after.iter().take(CONFIRM_SPACE + 1).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let rest = &after[space..];
+    if rest.is_empty() {
+        return None;
+    }
+    work.add(space + 1);
+    if space > CONFIRM_SPACE {
+        return Some(false);
+    }
+    let mut cut = false;
+    for core in cores.iter().map(|core| core.as_bytes()).filter(|core| core.first() == rest.first()) {
+        if rest.starts_with(core) {
+            work.add(core.len() - 1);
+            return Some(true);
+        }
+        cut |= core.len() > rest.len();
+    }
+    (!cut).then_some(false)
 }
 
 /// A place where a marker may stand, as far as it was compared. Sets of markers are bits, by position in the list.
@@ -247,28 +256,30 @@ impl Probe {
         Self { at, read: 0, alive: all(markers.list.len()), waiting: 0, best: None, confirming: None }
     }
 
+    #[inline(never)]
     fn go_on(&mut self, text: &[u8], markers: &Markers<'_>, last: bool, work: &mut Work) -> Candidate {
         let list = markers.list;
-        while self.alive != 0
-            && let Some(&byte) = text.get(self.at + self.read)
-        {
-            work.add(1);
-            self.read += 1;
-            let mut alive = 0;
-            for index in members(self.alive) {
-                let core = list[index].core.as_bytes();
-                if core[self.read - 1] != byte {
-                    continue;
-                }
-                if core.len() > self.read {
-                    alive |= 1 << index;
-                } else if list[index].confirm == Confirm::Nothing {
-                    self.counts(index, list);
-                } else {
-                    self.waiting |= 1 << index;
-                }
+        let rest = &text[self.at + self.read..];
+        let (mut alive, mut compared) = (0, 0);
+        for index in members(self.alive) {
+            let core = &list[index].core.as_bytes()[self.read..];
+            let differs = core.iter().zip(rest).position(|(a, b)| a != b);
+            compared = compared.max(differs.map_or(core.len().min(rest.len()), |at| at + 1));
+            if differs.is_some() {
+                continue;
             }
-            self.alive = alive;
+            if core.len() > rest.len() {
+                alive |= 1 << index;
+            } else if list[index].confirm == Confirm::Nothing {
+                self.counts(index, list);
+            } else {
+                self.waiting |= 1 << index;
+            }
+        }
+        work.add(compared);
+        self.alive = alive;
+        if alive != 0 {
+            self.read += rest.len();
         }
         for index in members(self.waiting) {
             let Some(counts) = self.confirm(text, index, &list[index], last, work) else { continue };
@@ -294,6 +305,7 @@ impl Probe {
     }
 
     /// Whether what follows confirms a marker; `None` while more text is needed to tell.
+    #[inline(never)]
     fn confirm(&mut self, text: &[u8], index: usize, marker: &Marker<'_>, last: bool, work: &mut Work) -> Option<bool> {
         let cores = match marker.confirm {
             Confirm::Nothing => return Some(true),

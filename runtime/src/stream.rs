@@ -53,6 +53,14 @@ impl<'t> Chunk<'t> {
         }
     }
 
+    /// Bytes that are text, as text.
+    fn checked(self) -> Self {
+        match self {
+            Chunk::Bytes(bytes) => std::str::from_utf8(bytes).map_or(self, Chunk::Text),
+            text => text,
+        }
+    }
+
     fn as_text(self) -> Option<&'t str> {
         match self {
             Chunk::Text(text) => Some(text),
@@ -101,6 +109,11 @@ impl<'t, const N: usize> From<&'t [u8; N]> for Chunk<'t> {
 /// Whatever the cutting of the text, the events add up to the same message, and none is ever taken back.
 pub struct Stream<M> {
     machine: M,
+    core: Core,
+}
+
+/// All of a stream that does not depend on the machine: compiled once, whatever the number of models.
+struct Core {
     options: Options,
     run: Run,
     /// Text that is not settled yet; its start is where the offsets in the memory count from.
@@ -118,9 +131,8 @@ impl<M: Machine> Stream<M> {
     /// A parser for one turn. What `options` says that the prompt already wrote beyond the generation prompt is part
     /// of the message: its events come with the first push.
     pub fn new(machine: M, options: &Options) -> Self {
-        let (run, written) = Run::begin(&machine, options);
-        let carry = written.concat().into_bytes();
-        Self { run, machine, options: options.clone(), carry, finished: false }
+        let core = Core::new(&machine, options);
+        Self { machine, core }
     }
 
     /// More of the model's output, cut anywhere, also inside a character.
@@ -130,28 +142,60 @@ impl<M: Machine> Stream<M> {
             Chunk::Text(text) => self.push_text(text, &mut sink),
             Chunk::Bytes(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => self.push_text(text, &mut sink),
-                Err(_) => self.push_chunk(Chunk::Bytes(bytes), &mut sink),
+                Err(_) => self.core.push(&self.machine, Chunk::Bytes(bytes), &mut sink),
             },
         }
     }
 
     #[inline]
     fn push_text(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
-        let memory = &mut self.run.memory;
-        let waiting = self.carry.last().copied();
+        let memory = &mut self.core.run.memory;
+        let waiting = self.core.carry.last().copied();
         let Some(end) = memory.straight.pass(text, waiting) else {
-            return self.push_slowly(text, sink);
+            return self.core.push_slowly(&self.machine, text, sink);
         };
         memory.look.work.add(text.len());
         if waiting.is_some() || end < text.len() {
-            return self.pass_and_wait(text, end, sink);
+            return self.core.pass_and_wait(text, end, sink);
         }
         sink(memory.straight.event(text));
     }
 
-    fn push_slowly(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
+    /// The output is over: settles everything that was held back. A later push begins a new turn.
+    pub fn finish(&mut self, mut sink: impl FnMut(Event<'_>)) {
+        self.core.finish(&self.machine, &mut sink);
+    }
+
+    /// Makes the parser new, for another turn with the same options, and hands back the bytes that were pushed but
+    /// not yet settled.
+    pub fn reset(&mut self) -> Vec<u8> {
+        self.core.reset(&self.machine)
+    }
+
+    /// How many bytes were looked at so far, each as often as it was: what is read twice counts twice. What the prompt
+    /// wrote of the turn is read as well.
+    #[cfg(feature = "testing")]
+    pub fn bytes_looked_at(&self) -> u64 {
+        self.core.run.memory.look.work.bytes()
+    }
+
+    /// How many bytes the prompt wrote of the turn that are read before the model's output.
+    #[cfg(feature = "testing")]
+    pub fn bytes_from_prompt(&self) -> usize {
+        Run::begin(&self.machine, &self.core.options).1.len()
+    }
+}
+
+impl Core {
+    fn new(machine: &dyn Machine, options: &Options) -> Self {
+        let (run, carry) = Run::begin(machine, options);
+        Self { run, options: options.clone(), carry, finished: false }
+    }
+
+    // These two are not behind a pointer to the sink: short pieces of a value go this way, and feel it.
+    fn push_slowly(&mut self, machine: &dyn Machine, text: &str, sink: &mut impl FnMut(Event<'_>)) {
         if !self.run.memory.read_straight(text, &mut self.carry, sink) {
-            self.push_chunk(Chunk::Text(text), sink);
+            self.push(machine, Chunk::Text(text), sink);
         }
     }
 
@@ -171,79 +215,66 @@ impl<M: Machine> Stream<M> {
         memory.passed(&self.carry);
     }
 
-    fn push_chunk(&mut self, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
+    fn push(&mut self, machine: &dyn Machine, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
         if self.finished {
-            self.reset();
+            self.reset(machine);
         }
         let text = chunk.as_bytes();
         if self.carry.is_empty() {
-            let settled = self.run.go(&self.machine, &self.options, chunk, false, sink);
+            let settled = self.run.go(machine, &self.options, chunk, false, sink);
             self.carry.extend_from_slice(&text[settled..]);
         } else {
             let mut carry = std::mem::take(&mut self.carry);
             carry.extend_from_slice(text);
-            let settled = self.run.go(&self.machine, &self.options, Chunk::Bytes(&carry), false, sink);
+            let settled = self.run.go(machine, &self.options, Chunk::Bytes(&carry), false, sink);
             carry.drain(..settled);
             self.carry = carry;
         }
     }
 
-    /// The output is over: settles everything that was held back. A later push begins a new turn.
-    pub fn finish(&mut self, mut sink: impl FnMut(Event<'_>)) {
+    fn finish(&mut self, machine: &dyn Machine, sink: &mut dyn FnMut(Event<'_>)) {
         if self.finished {
             return;
         }
         let mut carry = std::mem::take(&mut self.carry);
-        self.run.go(&self.machine, &self.options, Chunk::Bytes(&carry), true, &mut sink);
+        self.run.go(machine, &self.options, Chunk::Bytes(&carry), true, sink);
         carry.clear();
         self.carry = carry;
         self.finished = true;
     }
 
-    /// Makes the parser new, for another turn with the same options, and hands back the bytes that were pushed but
-    /// not yet settled.
-    pub fn reset(&mut self) -> Vec<u8> {
+    fn reset(&mut self, machine: &dyn Machine) -> Vec<u8> {
         let rest = std::mem::take(&mut self.carry);
-        let (run, written) = Run::begin(&self.machine, &self.options);
-        self.run = run;
-        self.carry = written.concat().into_bytes();
+        (self.run, self.carry) = Run::begin(machine, &self.options);
         self.finished = false;
         rest
-    }
-
-    /// How many bytes were looked at so far, each as often as it was: what is read twice counts twice. What the prompt
-    /// wrote of the turn is read as well.
-    #[cfg(feature = "testing")]
-    pub fn bytes_looked_at(&self) -> u64 {
-        self.run.memory.look.work.bytes()
-    }
-
-    /// How many bytes the prompt wrote of the turn that are read before the model's output.
-    #[cfg(feature = "testing")]
-    pub fn bytes_from_prompt(&self) -> usize {
-        Run::begin(&self.machine, &self.options).1.iter().map(|text| text.len()).sum()
     }
 }
 
 impl Run {
     /// Before the first byte, and what the prompt already wrote of the turn.
-    fn begin<'o, M: Machine>(machine: &'o M, options: &'o Options) -> (Self, [&'o str; 3]) {
+    fn begin(machine: &dyn Machine, options: &Options) -> (Self, Vec<u8>) {
         let facts = machine.facts();
-        let mut memory = Memory::new(options);
+        let mut run = Self { memory: Memory::new(options), state: machine.start() };
         let (entry, rest) = enter(facts, machine.entries(), options);
-        let Some(entry) = entry else {
-            return (Self { memory, state: machine.start() }, ["", rest, &options.continue_from]);
-        };
-        if entry.channel == Channel::Reasoning && !options.extract_reasoning {
-            memory.reasoning_opened(entry.text.strip_prefix(facts.assistant_start).unwrap_or(entry.text));
+        let mut read = "";
+        if let Some(entry) = entry {
+            if entry.channel == Channel::Reasoning && !options.extract_reasoning {
+                run.memory.reasoning_opened(entry.text.strip_prefix(facts.assistant_start).unwrap_or(entry.text));
+            }
+            (run.state, read) = (entry.state, entry.read);
         }
-        (Self { memory, state: entry.state }, [entry.read, rest, &options.continue_from])
+        let mut written = Vec::with_capacity(read.len() + rest.len() + options.continue_from.len());
+        for text in [read, rest, &options.continue_from] {
+            written.extend_from_slice(text.as_bytes());
+        }
+        (run, written)
     }
 
     /// Runs the machine over the text at hand; returns how many bytes are settled.
-    fn go<M: Machine>(
+    fn go(
         &mut self,
-        machine: &M,
+        machine: &dyn Machine,
         options: &Options,
         text: Chunk<'_>,
         last: bool,
@@ -297,10 +328,10 @@ pub(crate) fn enter<'e, 'o>(
         return (wanted.or(entries.first()), "");
     };
     // The assistant's turn begins with the last marker that opens one; a turn of several messages is given as it is.
-    let turn = match prompt.rfind(facts.assistant_start) {
+    let turn = match last_of(prompt, facts.assistant_start) {
         _ if prompt.starts_with(facts.assistant_start) => prompt,
-        Some(at) if !facts.assistant_start.is_empty() => &prompt[at..],
-        _ => prompt,
+        Some(at) => prompt.get(at..).unwrap_or(prompt),
+        None => prompt,
     };
     let longest = entries.iter().filter(|e| turn.starts_with(e.text)).max_by_key(|e| e.text.len());
     match longest {
@@ -312,9 +343,17 @@ pub(crate) fn enter<'e, 'o>(
     }
 }
 
+/// Where a text stands last in another, if it is one. By hand: prompts have their last turn at their end, and what
+/// searches backwards well would be linked for this alone.
+fn last_of(text: &str, part: &str) -> Option<usize> {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let first = *part.first()?;
+    (0..text.len()).rev().find(|&at| text[at] == first && text[at..].starts_with(part))
+}
+
 /// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
 pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
-    parse_borrowed(machine, output, options).into_owned()
+    borrow(&machine, output.into(), options).into_owned()
 }
 
 /// Parses a whole output, and copies nothing of it that stands there as it is to be: texts, and arguments in JSON.
@@ -323,14 +362,14 @@ pub fn parse_borrowed<'t, M: Machine>(
     output: impl Into<Chunk<'t>>,
     options: &Options,
 ) -> BorrowedMessage<'t> {
-    let chunk = match output.into() {
-        Chunk::Bytes(bytes) => std::str::from_utf8(bytes).map_or(Chunk::Bytes(bytes), Chunk::Text),
-        text => text,
-    };
-    let (mut run, written) = Run::begin(&machine, options);
+    borrow(&machine, output.into(), options)
+}
+
+fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
+    let chunk = output.checked();
+    let (mut run, mut carry) = Run::begin(machine, options);
     let mut message = BorrowedMessage::default();
     let mut pieces = message.of(chunk.as_text().unwrap_or_default());
-    let mut carry = written.concat().into_bytes();
     let mut rest = chunk;
     // What the prompt wrote is read in front of the output, and with it as much of that as it takes to settle it.
     while !carry.is_empty() {
@@ -339,14 +378,14 @@ pub fn parse_borrowed<'t, M: Machine>(
         let before = carry.len();
         carry.extend_from_slice(head.as_bytes());
         pieces.stand_in(&carry, chunk.as_bytes().len() - rest.as_bytes().len(), before);
-        let settled = run.go(&machine, options, Chunk::Bytes(&carry), last, &mut |event| pieces.apply(event));
+        let settled = run.go(machine, options, Chunk::Bytes(&carry), last, &mut |event| pieces.apply(event));
         if last {
             return message;
         }
         carry.drain(..settled);
         rest = tail;
     }
-    run.go(&machine, options, rest, true, &mut |event| pieces.apply(event));
+    run.go(machine, options, rest, true, &mut |event| pieces.apply(event));
     message
 }
 
@@ -362,7 +401,7 @@ pub fn read_at_once<M: Machine>(
     sink: &mut dyn FnMut(Event<'_>),
 ) -> (usize, usize) {
     let (mut run, written) = Run::begin(machine, options);
-    let mut text = written.concat().into_bytes();
+    let mut text = written;
     let before = text.len();
     text.extend_from_slice(output);
     let settled = run.go(machine, options, Chunk::Bytes(&text), over, sink);
@@ -444,11 +483,11 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
     }
 
     fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {
-        parse(self.clone(), output, options)
+        borrow(self, output, options).into_owned()
     }
 
     fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
-        parse_borrowed(self.clone(), output, options)
+        borrow(self, output, options)
     }
 
     fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send> {

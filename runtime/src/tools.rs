@@ -1,6 +1,5 @@
 //! The tools that a request offers: their names, and the types of their arguments.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,8 +30,8 @@ pub struct Tools {
 #[derive(Default)]
 struct Inner {
     tools: Vec<Tool>,
-    /// Where each name stands in `tools` and `arguments`.
-    index: HashMap<String, usize>,
+    /// The positions in `tools` and `arguments`, in order of the names.
+    by_name: Vec<usize>,
     arguments: Vec<schema::Arguments>,
 }
 
@@ -127,20 +126,22 @@ impl Tools {
         mut problems: Vec<ToolsProblem>,
         path: impl Fn(usize) -> String,
     ) -> Result<Self, ToolsError> {
-        let mut index = HashMap::with_capacity(tools.len());
-        for (at, tool) in tools.iter().enumerate().filter(|(_, tool)| !tool.name.is_empty()) {
-            if let Some(first) = index.get(&tool.name) {
-                let cause = format!("the name {:?} is that of {} already", tool.name, path(*first));
-                problems.push(ToolsProblem::new(path(at), cause, "give every tool a name of its own"));
-            } else {
-                index.insert(tool.name.clone(), at);
-            }
+        let mut by_name: Vec<usize> = (0..tools.len()).filter(|&at| !tools[at].name.is_empty()).collect();
+        by_name.sort_by_key(|&at| (&tools[at].name, at));
+        let mut again: Vec<(usize, usize)> = Vec::new();
+        for alike in by_name.chunk_by(|&a, &b| tools[a].name == tools[b].name) {
+            again.extend(alike[1..].iter().map(|&at| (at, alike[0])));
+        }
+        again.sort_unstable();
+        for (at, first) in again {
+            let cause = format!("the name {:?} is that of {} already", tools[at].name, path(first));
+            problems.push(ToolsProblem::new(path(at), cause, "give every tool a name of its own"));
         }
         if !problems.is_empty() {
             return Err(ToolsError { problems });
         }
         let arguments = tools.iter().map(|tool| schema::Arguments::of(&tool.parameters)).collect();
-        Ok(Self { inner: Arc::new(Inner { tools, index, arguments }) })
+        Ok(Self { inner: Arc::new(Inner { tools, by_name, arguments }) })
     }
 
     /// How many tools there are.
@@ -160,13 +161,19 @@ impl Tools {
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.inner.tools.get(*self.inner.index.get(name)?)
+        self.inner.tools.get(self.position(name)?)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        let Inner { tools, by_name, .. } = &*self.inner;
+        let found = by_name.binary_search_by(|&at| tools[at].name.as_str().cmp(name)).ok()?;
+        Some(by_name[found])
     }
 
     /// The types that a tool's schema allows for one of its arguments; [`Types::UNKNOWN`] where there is no such
     /// tool or the schema does not say. Schemas are looked through once, when the tools are read.
     pub fn argument_types(&self, tool: &str, argument: &str) -> Types {
-        let arguments = self.inner.index.get(tool).and_then(|&at| self.inner.arguments.get(at));
+        let arguments = self.position(tool).and_then(|at| self.inner.arguments.get(at));
         arguments.map_or(Types::UNKNOWN, |arguments| arguments.types(argument))
     }
 }

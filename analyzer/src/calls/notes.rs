@@ -69,7 +69,9 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             note.found("tools.parameter_order", tools.parameter_order.clone());
         }
         note.found_text("tools.arguments.start", &tools.arguments.start);
-        note.found("tools.uses_python_dicts", tools.uses_python_dicts);
+        if matches!(tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson) {
+            note.found("tools.uses_python_dicts", tools.uses_python_dicts);
+        }
         note.because("each of them carries a sentinel; what stands between two sentinels is a marker");
     });
     if !tools.arguments.name_prefix.is_empty() || !tools.arguments.name_suffix.is_empty() {
@@ -77,6 +79,8 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             both(note, turns);
             note.found_text("tools.arguments.name_prefix", &tools.arguments.name_prefix);
             note.found_text("tools.arguments.name_suffix", &tools.arguments.name_suffix);
+            note.found_text("tools.arguments.other_name_suffix", &tools.arguments.other_name_suffix);
+            note.found_text("tools.arguments.value_prefix", &tools.arguments.value_prefix);
             note.because("it stands around the argument's name");
         });
     }

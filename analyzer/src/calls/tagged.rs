@@ -74,7 +74,7 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
                 note.render(of, text);
             }
         }
-        if let Some(quote) = &encoding.quote {
+        if let Some(quote) = encoding.quote.as_ref().filter(|quote| is_quote_token(quote)) {
             note.found("tools.arguments.quote", quote.as_str());
         }
         note.because(match (&encoding.quote, &encoding.before_other) {
@@ -183,7 +183,6 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
             format!("a value that is no string begins with {other_prefix:?}, a string with {value_prefix:?}"),
         );
     }
-    let is_quote_token = !matches!(quote.as_str(), "" | "\"" | "'");
     let tools = Tools {
         format: if literal { ToolFormat::CallExpression } else { ToolFormat::TagWithTagged },
         function: Function {
@@ -196,7 +195,7 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
             name_prefix: name_prefix.to_owned(),
             name_suffix: argument_suffix.to_owned(),
             other_name_suffix: other.map_or(String::new(), |(suffix, _)| suffix.to_owned()),
-            quote: if is_quote_token { quote.clone() } else { String::new() },
+            quote: if is_quote_token(&quote) { quote.clone() } else { String::new() },
             value_prefix: value_prefix.to_owned(),
             value_suffix: value_suffix.to_owned(),
             separator: separator.to_owned(),
@@ -206,6 +205,11 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
     };
     let around_calls = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around_calls };
     Ok(apply_prefix(apply(tools, around_calls), &turns.lead))
+}
+
+/// Whether strings stand between tokens, not between the quotes of JSON or Python.
+fn is_quote_token(quote: &str) -> bool {
+    !matches!(quote, "" | "\"" | "'")
 }
 
 /// How much two texts have in common at their ends, where that end is an unfinished tag.

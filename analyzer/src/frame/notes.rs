@@ -20,7 +20,7 @@ pub(super) fn reasoning(
     if shown.with_content {
         lab.note(s, Experiment::R1, format_args!("an answer without `{0}` | with `{0}`", shown.field), |note| {
             note.result("without reasoning", &lab.turn(s, &answer, PLAIN)).result("with reasoning", &with_answer());
-            note.found("reasoning.field", shown.field.as_str());
+            note.found("capabilities.reasoning", true).found("reasoning.field", shown.field.as_str());
             note.found("reasoning.start", reasoning.start.as_str()).found("reasoning.end", reasoning.end.as_str());
             note.because(
                 "the field's text is rendered before the answer; behind the turn's start begins the opening marker, and \
@@ -34,7 +34,7 @@ pub(super) fn reasoning(
     if !shown.with_content {
         lab.note(s, Experiment::R1, format_args!("a call without `{0}` | with `{0}`", shown.field), |note| {
             note.result("without reasoning", &lab.turn(s, &turn, style)).result("with reasoning", &with_call());
-            note.found("reasoning.field", shown.field.as_str());
+            note.found("capabilities.reasoning", true).found("reasoning.field", shown.field.as_str());
             note.found("reasoning.start", reasoning.start.as_str()).found("reasoning.end", reasoning.end.as_str());
             note.because("the field's text is rendered before a call, and only there");
         });

@@ -28,6 +28,11 @@ impl SourceError {
         &self.path
     }
 
+    /// What is wrong, without the file's path.
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+
     /// Whether the file is sound and holds no template.
     pub fn is_without_template(&self) -> bool {
         self.is_without_template

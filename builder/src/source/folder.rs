@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use unjinja_analyzer::render::SpecialTokens;
 
-use super::names::{ADDITIONAL, OF_MODEL, is_jinja, model_folder};
+use super::names::{ADDITIONAL, MODEL_FILES, is_jinja, model_folder};
 use super::{Source, SourceError, json, read_file, text};
 
 /// The templates of a folder, in order of their paths: those in its files `*.jinja` and `*.gguf`, in a model's
@@ -26,11 +26,11 @@ pub fn sources_in(folder: impl AsRef<Path>) -> Result<Vec<Result<Source, SourceE
         if path.is_dir() {
             // One level of models, and nothing below.
             if path.file_name().is_some_and(|name| name != ADDITIONAL)
-                && OF_MODEL.iter().any(|own| path.join(own).is_file())
+                && MODEL_FILES.iter().any(|own| path.join(own).is_file())
             {
                 sources.extend(of_model(&path, &self::entries(&path)?));
             }
-        } else if path.file_name().is_some_and(|name| OF_MODEL.iter().any(|own| name == *own)) {
+        } else if path.file_name().is_some_and(|name| MODEL_FILES.iter().any(|own| name == *own)) {
             model.push(path);
         } else if is_jinja(&path) || holds_template_by_name(&path) {
             sources.extend(found(&path));
@@ -60,13 +60,13 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
 /// Names like `qwen3.tokenizer_config.json` and `qwen3.gguf`.
 fn holds_template_by_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".gguf") || OF_MODEL.iter().any(|own| name.ends_with(own))
+    name.ends_with(".gguf") || MODEL_FILES.iter().any(|own| name.ends_with(own))
 }
 
 /// The templates of a model's folder, of whose files `files` are there.
 fn of_model(folder: &Path, files: &[PathBuf]) -> Vec<Result<Source, SourceError>> {
     let mut sources = Vec::new();
-    for own in OF_MODEL {
+    for own in MODEL_FILES {
         let path = folder.join(own);
         if !files.contains(&path) {
             continue;

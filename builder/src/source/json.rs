@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use unjinja_analyzer::render::SpecialTokens;
 
-use super::names::OF_MODEL;
+use super::names::MODEL_FILES;
 use super::{Source, SourceError};
 
 /// The key that holds a template, or several with names.
@@ -93,7 +93,7 @@ fn without(path: &Path, object: &Map<String, Value>) -> SourceError {
         _ => {}
     }
     let mut problem = format!("it holds no `{KEY}`, but {}", keys.join(", "));
-    let beside = OF_MODEL.iter().map(|own| path.with_file_name(own)).find(|other| other != path && other.is_file());
+    let beside = MODEL_FILES.iter().map(|own| path.with_file_name(own)).find(|other| other != path && other.is_file());
     match beside {
         Some(beside) => problem.push_str(&format!("; there is also {}", beside.display())),
         None => problem.push_str("; many models keep it in a chat_template.jinja beside it"),

@@ -7,7 +7,7 @@ use unjinja_analyzer::name_of;
 
 /// The files that are called so for every model, the one that counts most first: where a folder has several of them,
 /// `transformers` reads the first.
-pub(super) const OF_MODEL: [&str; 3] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json"];
+pub const MODEL_FILES: [&str; 3] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json"];
 
 /// The folder beside `chat_template.jinja` that holds a model's further named templates.
 pub(super) const ADDITIONAL: &str = "additional_chat_templates";
@@ -40,7 +40,7 @@ pub(super) fn is_jinja(path: &Path) -> bool {
 
 /// Whether a file is called as that of every model is, so that its folder says which model's it is.
 pub(super) fn is_of_model(path: &Path) -> bool {
-    OF_MODEL.contains(&file_name(path)) || variant_of_file(path).is_some()
+    MODEL_FILES.contains(&file_name(path)) || variant_of_file(path).is_some()
 }
 
 /// The template's own name, where it is the file's.
@@ -79,7 +79,7 @@ fn stem(path: &Path) -> &str {
             _ => stem,
         };
     }
-    for own in OF_MODEL {
+    for own in MODEL_FILES {
         let before = name.strip_suffix(own).map(|before| before.trim_end_matches(['.', '-', '_']));
         if let Some(before) = before.filter(|before| !before.is_empty()) {
             return before;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Field, Rendering};
 use unjinja_codegen::trace::StateView;
 
-use super::model::{ComparisonView, Explanation, Kind, Outcome, OutputView, SpanView, StopView};
+use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
 use crate::diagram;
 use crate::visible::{self, Shown};
 
@@ -18,37 +18,12 @@ const STYLE: &str = include_str!("page.css");
 const AROUND: usize = 1_200;
 const DIFFERENCE: usize = 4_000;
 
-/// The groups of comparisons.
-const GROUPS: [(&str, &[&str]); 4] = [
-    ("The turn", &["C1", "generation_prompt", "user_turn"]),
-    ("Reasoning", &["R1", "R2", "R3", "hidden_history", "message_fields"]),
-    (
-        "Calls",
-        &[
-            "call_style",
-            "T1",
-            "T2",
-            "T3",
-            "T4",
-            "A1",
-            "A2",
-            "T5",
-            "T6",
-            "T7",
-            "value_types",
-            "content_beside_calls",
-            "null_content",
-        ],
-    ),
-    ("Capabilities", &["capability"]),
-];
-
 /// What a piece of text can be: its class, and its label.
 const PIECES: [(&str, &str); 8] = [
     ("content", "content"),
     ("reasoning", "reasoning"),
     ("function_name", "name"),
-    ("argument_name", "argument"),
+    ("argument_name", "arg name"),
     ("arguments", "arguments"),
     ("call_id", "id"),
     ("syntax", "syntax"),
@@ -162,8 +137,9 @@ fn output(output: &OutputView) -> String {
     }
     let _ = write!(
         out,
-        "<p>Reading ended in state <a href=\"#state-{0}\"><code>{0}</code></a>.</p>",
-        inline(&output.state)
+        "<p>Reading ended in state <a href=\"#state-{0}\"><code>{0}</code></a>{1}.</p>",
+        inline(&output.state),
+        waits_for(output)
     );
     if !output.diagnostics.is_empty() {
         out.push_str("<ul class=\"findings\">");
@@ -180,6 +156,14 @@ fn output(output: &OutputView) -> String {
         pieces(output)
     );
     out
+}
+
+/// The markers that the last state waits for.
+fn waits_for(output: &OutputView) -> String {
+    let markers = output.expected.iter();
+    let markers: Vec<String> =
+        markers.map(|one| format!("{} <span class=\"note\">{}</span>", value_text(&one.text), one.key)).collect();
+    if markers.is_empty() { String::new() } else { format!(", which waits for {}", markers.join(", ")) }
 }
 
 /// A piece of the output, with a mark in it where it stopped fitting.
@@ -204,28 +188,31 @@ fn piece(span: &SpanView, stops: &[StopView], out: &mut String) {
 
 fn stop(index: usize, stop: &StopView) -> String {
     let (number, state) = (index + 1, inline(&stop.state));
+    // Text that looked like a call and was none is nothing bad.
+    let class = if stop.held_from.is_some() { "stop mild" } else { "stop" };
     let mut out = format!(
-        "<div class=\"stop\" id=\"stop-{index}\"><h4>✗ {number} · byte {}, line {}, column {}</h4><p>In state \
-         <a href=\"#state-{state}\"><code>{state}</code></a>: {}.</p>",
+        "<div class=\"{class}\" id=\"stop-{index}\"><h4><span class=\"here\">✗ {number}</span> byte {}, line {}, column {}\
+         </h4><p>In state <a href=\"#state-{state}\"><code>{state}</code></a>: {}; so {}.</p><dl><dt>expected</dt><dd>",
         stop.at,
         stop.line,
         stop.column,
         stop.sentence(),
+        stop.consequence()
     );
-    if !stop.expected.is_empty() {
-        out.push_str("<p>Expected one of:</p><ul>");
-        for expected in &stop.expected {
-            let _ = write!(out, "<li>{} <span class=\"note\">{}</span></li>", value_text(&expected.text), expected.key);
-        }
-        out.push_str("</ul>");
+    let mut expected: Vec<String> = Vec::new();
+    if !stop.reads.is_empty() {
+        expected.push(stop.reads.to_owned());
+    }
+    for one in &stop.expected {
+        expected.push(format!("{} <span class=\"note\">{}</span>", value_text(&one.text), one.key));
     }
     let found = if stop.found.is_empty() { "the end of the output".to_owned() } else { value_text(&stop.found) };
-    let _ = write!(out, "<p>Found: {found}</p><p>So {}.</p></div>", stop.consequence());
+    let _ = write!(out, "{}</dd><dt>found</dt><dd>{found}</dd></dl></div>", expected.join("<br>"));
     out
 }
 
 fn pieces(output: &OutputView) -> String {
-    let mut out = "<details><summary><span class=\"what\">A table of all pieces</span></summary><div class=\"scroll\"><table><thead><tr>\
+    let mut out = "<details><summary><span class=\"what\">A table of all pieces</span></summary><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
                    <th>bytes</th><th>taken for</th><th>call</th><th>key</th><th>text</th></tr></thead><tbody>"
         .to_owned();
     for span in &output.spans {
@@ -258,6 +245,7 @@ fn middle_cut(text: &str) -> String {
 fn comparisons(explanation: &Explanation) -> String {
     let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
     let verdict = match wrong {
+        _ if !explanation.made_twice() => "The analysis ended before the second set.".to_owned(),
         0 => "Both sets of sentinels gave the same answers.".to_owned(),
         1 => "In one of them the two sets of sentinels gave different answers.".to_owned(),
         count => format!("In {count} of them the two sets of sentinels gave different answers."),
@@ -276,15 +264,24 @@ fn comparisons(explanation: &Explanation) -> String {
         Field::CallId,
     ];
     out.push_str(&legend(fields.into_iter().map(|field| (class_of(field), field.title()))));
-    for (title, names) in GROUPS {
-        let of_group = explanation.comparisons.iter().enumerate().filter(|(_, one)| names.contains(&one.experiment));
-        let mut of_group: Vec<(usize, &ComparisonView)> = of_group.collect();
-        of_group.sort_by_key(|(index, one)| (names.iter().position(|name| *name == one.experiment), *index));
-        if !of_group.is_empty() {
+    for Group { title, comparisons, idle } in explanation.groups() {
+        if !(comparisons.is_empty() && idle.is_empty()) {
             let _ = write!(out, "<h3>{title}</h3>");
         }
-        for (index, one) in of_group {
+        for (index, one) in comparisons {
             out.push_str(&comparison(index, one));
+        }
+        if !idle.is_empty() {
+            let count = idle.len();
+            let _ = write!(
+                out,
+                "<details><summary><span class=\"line\"><span class=\"what\">{count} probes that found nothing</span> <span class=\"varied\">\
+                 markers on which the template might split an answer</span></span></summary><div class=\"body\">"
+            );
+            for (index, one) in idle {
+                out.push_str(&comparison(index, one));
+            }
+            out.push_str("</div></details>");
         }
     }
     out
@@ -304,7 +301,7 @@ fn comparison(index: usize, one: &ComparisonView) -> String {
         (true, count) => format!("{count} findings"),
     };
     let mut out = format!(
-        "<details id=\"c{index}\"{open}><summary>{name}<span class=\"what\">{}</span><span class=\"varied\">{}</span>\
+        "<details id=\"c{index}\"{open}><summary><span class=\"line\">{name}<span class=\"what\">{}</span><span class=\"varied\">{}</span></span>\
          <span class=\"found\">{found}</span></summary><div class=\"body\">",
         one.title,
         inline(&one.varied)
@@ -434,7 +431,7 @@ fn legend<'l>(entries: impl Iterator<Item = (&'l str, &'l str)>) -> String {
 // ----- the spec and what is made of it -----
 
 fn spec(explanation: &Explanation) -> String {
-    let mut out = "<p class=\"lead\">What the spec says, and which comparisons found it.</p><div class=\"scroll\"><table><thead><tr>\
+    let mut out = "<p class=\"lead\">What the spec says, and which comparisons found it.</p><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
                    <th>key</th><th>value</th><th>found by</th></tr></thead><tbody>"
         .to_owned();
     for key in &explanation.keys {
@@ -449,6 +446,9 @@ fn spec(explanation: &Explanation) -> String {
                 write!(out, "<br><span class=\"note\">an overlay says so; the analysis found {}</span>", value(before));
         }
         out.push_str("</td><td class=\"by\">");
+        if key.found_by.is_empty() {
+            out.push_str("<span class=\"note\">follows from others</span>");
+        }
         for name in &key.found_by {
             let finds = |one: &ComparisonView| {
                 one.experiment == *name

@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// What the prompt already wrote of the assistant's turn.
     #[arg(long, value_name = "TEXT")]
     generation_prompt: Option<String>,
+    /// Print these parts only.
+    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    show: Vec<text::Part>,
     /// Write everything as one page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -48,6 +51,9 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let (path, overlay) = (&arguments.path, arguments.overlay.as_deref());
+    if let Some(output) = &arguments.output {
+        input::one_stdin(Some(path), output, "the model's output")?;
+    }
     let tools = arguments.tools.as_deref().map(input::tools).transpose()?;
     let output = arguments.output.as_deref().map(read_output).transpose()?;
     let mut comparisons = Vec::new();
@@ -111,5 +117,5 @@ fn print(explanation: &Explanation, arguments: &Arguments) -> Done {
     if arguments.html.is_some() {
         return Ok(writeln!(out, "{}", text::summary(explanation))?);
     }
-    Ok(text::write(explanation, &mut out)?)
+    Ok(text::write(explanation, &arguments.show, &mut out)?)
 }

@@ -168,6 +168,8 @@ pub(crate) struct OutputView {
     pub stops: Vec<StopView>,
     /// The state in which reading ended.
     pub state: String,
+    /// The markers that this state waits for.
+    pub expected: Vec<Expected>,
     /// The message.
     pub message: Message,
     /// What was odd about it.
@@ -214,6 +216,67 @@ pub(crate) struct StopView {
     /// The call that was given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
+}
+
+/// The groups of comparisons, in the order in which they are shown.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("The turn", &["C1", "generation_prompt", "user_turn"]),
+    ("Reasoning", &["R1", "R2", "R3", "message_fields", "hidden_history"]),
+    (
+        "Calls",
+        &[
+            "call_style",
+            "T1",
+            "T2",
+            "T3",
+            "T4",
+            "A1",
+            "A2",
+            "T5",
+            "T6",
+            "T7",
+            "value_types",
+            "content_beside_calls",
+            "null_content",
+        ],
+    ),
+    ("Capabilities", &["capability"]),
+];
+
+/// The comparisons of a group, each with its position among all.
+pub(crate) struct Group<'e> {
+    pub title: &'static str,
+    /// Those that are worth a look.
+    pub comparisons: Vec<(usize, &'e ComparisonView)>,
+    /// Probes that found nothing.
+    pub idle: Vec<(usize, &'e ComparisonView)>,
+}
+
+impl Explanation {
+    /// Whether the analysis got as far as the second set of sentinels.
+    pub(crate) fn made_twice(&self) -> bool {
+        self.comparisons.iter().any(|one| one.second.is_some())
+    }
+
+    /// The comparisons by what they are about.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        GROUPS.into_iter().map(|(title, names)| {
+            let all = self.comparisons.iter().enumerate();
+            let mut all: Vec<(usize, &ComparisonView)> =
+                all.filter(|(_, one)| names.contains(&one.experiment)).collect();
+            all.sort_by_key(|(index, one)| (names.iter().position(|name| *name == one.experiment), *index));
+            let (idle, comparisons) = all.into_iter().partition(|(_, one)| one.is_idle());
+            Group { title, comparisons, idle }
+        })
+    }
+}
+
+impl ComparisonView {
+    /// A probe that both sets of sentinels made in vain.
+    fn is_idle(&self) -> bool {
+        let failed = self.first.renders.iter().any(|render| render.error.is_some());
+        self.experiment == "hidden_history" && self.consistent && self.first.findings.is_empty() && !failed
+    }
 }
 
 /// What an explanation is made of.
@@ -300,7 +363,13 @@ fn keys(found: &FormatSpec, spec: &FormatSpec, comparisons: &[ComparisonView]) -
     for (key, value) in now.iter().cloned() {
         let before = value_of(&key);
         let overlaid = (before != Some(&value)).then(|| before.cloned().unwrap_or(Value::Null));
-        if !concerns(&key) || !(says(&value) || overlaid.is_some() || key.ends_with(".mode") || key == "tools.format") {
+        if !concerns(&key)
+            || !(says(&value)
+                || overlaid.is_some()
+                || key.ends_with(".mode")
+                || key.ends_with(".thinking")
+                || key == "tools.format")
+        {
             continue;
         }
         // One text of several may be found by a comparison of its own.
@@ -397,10 +466,18 @@ fn reading(lowered: &Lowered, spec: &FormatSpec, output: &[u8], sources: &Source
         over: sources.over,
         spans: spans.collect(),
         stops: stops.collect(),
+        expected: waits_for(lowered, &state),
         state,
         diagnostics: message.diagnostics.iter().map(ToString::to_string).collect(),
         message,
     }
+}
+
+/// The markers of a state.
+fn waits_for(lowered: &Lowered, state: &str) -> Vec<Expected> {
+    let states = lowered.states();
+    let markers = states.iter().filter(|known| known.name == state).flat_map(|known| &known.markers);
+    markers.map(|marker| Expected { key: marker.key, text: marker.text.clone() }).collect()
 }
 
 /// How much is shown of what stands where something else was expected, in bytes.

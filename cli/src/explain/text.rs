@@ -9,7 +9,7 @@ use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Field, Rendering};
 use unjinja_codegen::trace::{MarkerView, StateView};
 
-use super::model::{ComparisonView, Explanation, Kind, Outcome, OutputView, SpanView, StopView};
+use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
 use crate::visible;
 
 const TITLE: Style = Style::new().bold();
@@ -50,28 +50,48 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
     format!("{TITLE}{}{TITLE:#}  {}", visible::line(&explanation.file), parts.join(" · "))
 }
 
-/// Writes all of it.
-pub(crate) fn write(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
+/// A part of the explanation.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// The comparisons of the analysis.
+    Comparisons,
+    /// The spec, key by key.
+    Spec,
+    /// The generation prompts.
+    Prompts,
+    /// The states of the machine that reads a turn.
+    States,
+    /// The grammar.
+    Grammar,
+    /// The output that was given.
+    Output,
+}
+
+/// Writes these parts of it.
+pub(crate) fn write(explanation: &Explanation, parts: &[Part], out: &mut impl Write) -> io::Result<()> {
+    let wanted = |part| parts.is_empty() || parts.contains(&part);
     writeln!(out, "{}", summary(explanation))?;
     if let Some(reason) = &explanation.reason {
         writeln!(out, "{BAD}why:{BAD:#} {}", visible::lines(reason))?;
     }
-    if explanation.kind == Kind::Template {
+    if wanted(Part::Comparisons) && explanation.kind == Kind::Template {
         comparisons(explanation, out)?;
     }
-    if !explanation.keys.is_empty() {
+    if wanted(Part::Spec) && !explanation.keys.is_empty() {
         keys(explanation, out)?;
     }
-    if !explanation.generation_prompts.is_empty() {
+    if wanted(Part::Prompts) && !explanation.generation_prompts.is_empty() {
         prompts(explanation, out)?;
     }
-    if !explanation.states.is_empty() {
+    if wanted(Part::States) && !explanation.states.is_empty() {
         states(&explanation.states, out)?;
     }
-    grammar(explanation, out)?;
+    if wanted(Part::Grammar) {
+        grammar(explanation, out)?;
+    }
     match &explanation.output {
-        Some(output) => self::output(output, out),
-        None => Ok(()),
+        Some(output) if wanted(Part::Output) => self::output(output, out),
+        _ => Ok(()),
     }
 }
 
@@ -84,6 +104,7 @@ fn section(out: &mut impl Write, title: &str, more: &str) -> io::Result<()> {
 fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
     let more = match wrong {
+        _ if !explanation.made_twice() => "  with one set of sentinels only".to_owned(),
         0 => "  the same with both sets of sentinels".to_owned(),
         count => format!("  {count} not the same with both sets of sentinels"),
     };
@@ -94,7 +115,22 @@ fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()
         write!(out, " {style}{}{style:#}", field.title())?;
     }
     writeln!(out)?;
-    explanation.comparisons.iter().try_for_each(|one| comparison(one, out))
+    for Group { title, comparisons, idle } in explanation.groups() {
+        if comparisons.is_empty() && idle.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{SECTION}{title}{SECTION:#}")?;
+        for (_, one) in comparisons {
+            comparison(one, out)?;
+        }
+        if !idle.is_empty() {
+            writeln!(out, "\n{TITLE}{} probes that found nothing{TITLE:#}", idle.len())?;
+        }
+        for (_, one) in idle {
+            writeln!(out, "  {}: {}", visible::line(&one.varied), visible::line(&one.first.because))?;
+        }
+    }
+    Ok(())
 }
 
 const FIELDS: [Field; 7] = [
@@ -134,7 +170,7 @@ fn comparison(one: &ComparisonView, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn renders(one: &Comparison, out: &mut impl Write) -> io::Result<()> {
-    let width = one.renders.iter().map(|render| render.of.chars().count()).max().unwrap_or(0).min(30);
+    let width = one.renders.iter().map(|render| render.of.chars().count()).max().unwrap_or(0).min(46);
     for render in &one.renders {
         write!(out, "  {DIM}{:width$}{DIM:#}  ", visible::line(&render.of))?;
         match &render.error {
@@ -342,6 +378,10 @@ fn output(output: &OutputView, out: &mut impl Write) -> io::Result<()> {
         output.state,
         if output.over { "" } else { ", more may come" }
     )?;
+    for expected in &output.expected {
+        let (text, key) = (visible::line(&expected.text), expected.key);
+        writeln!(out, "    {DIM}waits for{DIM:#} {MARK}{text}{MARK:#}  {DIM}{key}{DIM:#}")?;
+    }
     for diagnostic in &output.diagnostics {
         writeln!(out, "  {BAD}note:{BAD:#} {}", visible::line(diagnostic))?;
     }
@@ -359,6 +399,9 @@ fn stop(stop: &StopView, out: &mut impl Write) -> io::Result<()> {
         stop.state,
         stop.sentence()
     )?;
+    if !stop.reads.is_empty() {
+        writeln!(out, "    {DIM}expected{DIM:#} {}, or", stop.reads)?;
+    }
     for expected in &stop.expected {
         writeln!(
             out,

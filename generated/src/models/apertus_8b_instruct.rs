@@ -70,8 +70,8 @@ const AFTER_CALL: State = State(4);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(5);
 
-/// What may follow in this state: `<|assistant_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|assistant_start|>`, `<|tools_prefix|>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|assistant_start|>"), Marker::new("<|tools_prefix|>")],
 );
 
@@ -80,16 +80,18 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("<|tools_prefix|>")],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|tools_suffix|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|tools_suffix|>`, `<|tools_prefix|>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|tools_suffix|>"), Marker::new("<|tools_prefix|>")],
 );
 
-/// What may follow in this state: `,`, `]`, `<|tools_suffix|>`, `<|tools_prefix|>`; searched for by `,`, `]` and `<` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `,`, `]`, `<|tools_suffix|>`, `<|tools_prefix|>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new(","),
         Marker::new("]"),
@@ -98,8 +100,8 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|tools_suffix|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|tools_suffix|>`, `<|tools_prefix|>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|tools_suffix|>"), Marker::new("<|tools_prefix|>")],
 );
 

@@ -73,8 +73,8 @@ const AFTER_CALL: State = State(5);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(6);
 
-/// What may follow in this state: `<|begin_assistant|>`, `<tool_calls>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|begin_assistant|>`, `<tool_calls>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|begin_assistant|>"), Marker::new("<tool_calls>").layout("\n", "")],
 );
 
@@ -91,16 +91,18 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `</tool_calls>`, `<tool_calls>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `</tool_calls>`, `<tool_calls>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("</tool_calls>"), Marker::new("<tool_calls>").layout("\n", "")],
 );
 
-/// What may follow in this state: `,`, `]`, `</tool_calls>`, `<tool_calls>`; searched for by `,`, `]` and `<` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `,`, `]`, `</tool_calls>`, `<tool_calls>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new(","),
         Marker::new("]"),
@@ -109,8 +111,8 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `</tool_calls>`, `<tool_calls>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `</tool_calls>`, `<tool_calls>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("</tool_calls>"), Marker::new("<tool_calls>").layout("\n", "")],
 );
 

@@ -110,8 +110,8 @@ const AFTER_PER_CALL_END: State = State(10);
 /// The raw text of an argument's value.
 const ARGUMENT_VALUE: State = State(11);
 
-/// What may follow in this state: `<seed:eos>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<seed:tool_call>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<seed:eos>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<seed:tool_call>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<seed:eos>").at_end(),
         Marker::new("<seed:bos>assistant"),
@@ -141,8 +141,8 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new(">")
             .followed_by(
@@ -159,16 +159,16 @@ static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<function=`; searched for by `<` (memchr).
-static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<function=`; compared where they may stand.
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<function=")],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
+/// What may follow in this state: `>`; compared where they may stand.
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::expected(&[Marker::new(">")]);
 
-/// What may follow in this state: `<seed:eos>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<seed:eos>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; compared where they may stand.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<seed:eos>").at_end(),
         Marker::new("<parameter=").layout("\n", ""),
@@ -180,11 +180,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
+/// What may follow in this state: `>`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(&[Marker::new(">")]);
 
-/// What may follow in this state: `<seed:eos>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<seed:eos>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<seed:eos>").at_end(),
         Marker::new("</seed:tool_call>").layout("\n", ""),
@@ -194,8 +194,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<seed:eos>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<seed:eos>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<seed:eos>").at_end(),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),

@@ -102,11 +102,13 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
         Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
@@ -118,8 +120,8 @@ static CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
         Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
@@ -133,8 +135,8 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|END_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
         Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),

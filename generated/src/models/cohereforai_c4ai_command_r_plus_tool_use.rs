@@ -76,8 +76,8 @@ const AFTER_CALL: State = State(6);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `Action:`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
         Marker::new("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
@@ -94,23 +94,23 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: ````json`; searched for by ``` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: ````json`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("```json").layout("", "\n")],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_2_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_2_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[")],
 );
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|END_OF_TURN_TOKEN|>").at_end()],
 );
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `````, `Action:`; searched for by their first bytes (a table).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `,`, `]`, `````, `Action:`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
         Marker::new(","),
@@ -120,8 +120,8 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `````, `Action:`; searched for by `<`, ``` and `A` (memchr3).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|END_OF_TURN_TOKEN|>`, `````, `Action:`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
         Marker::new("```").layout("", "\n"),

@@ -103,8 +103,8 @@ const AFTER_ARGUMENTS: State = State(8);
 /// Only markers may stand here.
 const AFTER_FUNCTION_CLOSE: State = State(9);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜Assistant｜>"),
@@ -134,23 +134,23 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜tool▁call▁begin｜>`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<｜tool▁call▁begin｜>")],
 );
 
-/// What may follow in this state: `function<｜tool▁sep｜>`; searched for by `<` at offset 8 (memchr).
-static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `function<｜tool▁sep｜>`; compared where they may stand.
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("function<｜tool▁sep｜>")],
 );
 
-/// What may follow in this state: ````json`; searched for by ``` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: ````json`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("```json").layout("\n", "\n")],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared where they may stand.
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
@@ -160,8 +160,8 @@ static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` and ``` (memchr2).
-static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared where they may stand.
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("```<｜tool▁call▁end｜>").layout("\n", ""),
@@ -172,8 +172,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),

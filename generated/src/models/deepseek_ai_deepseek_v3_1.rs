@@ -101,8 +101,8 @@ const AFTER_ARGUMENTS: State = State(7);
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(8);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜Assistant｜>"),
@@ -132,18 +132,18 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜tool▁call▁begin｜>`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<｜tool▁call▁begin｜>")],
 );
 
-/// What may follow in this state: `<｜tool▁sep｜>`; searched for by `<` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜tool▁sep｜>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<｜tool▁sep｜>")],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared where they may stand.
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜tool▁call▁end｜>"),
@@ -154,8 +154,8 @@ static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
-static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared where they may stand.
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜tool▁call▁end｜>"),
@@ -166,8 +166,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜tool▁call▁begin｜>"),

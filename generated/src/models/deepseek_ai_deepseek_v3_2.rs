@@ -110,8 +110,8 @@ const ARGUMENT_VALUE: State = State(10);
 /// Only markers may stand here.
 const AFTER_TURN_ASSISTANT_START: State = State(11);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜Assistant｜>"),
@@ -142,8 +142,8 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `\">`; searched for by `\"` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `\">`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("\">")
             .followed_by(
@@ -160,16 +160,16 @@ static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜DSML｜invoke name=\"`; searched for by `<` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜DSML｜invoke name=\"`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<｜DSML｜invoke name=\"")],
 );
 
-/// What may follow in this state: `\">`; searched for by `\"` (memchr).
-static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new("\">")]);
+/// What may follow in this state: `\">`; compared where they may stand.
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::expected(&[Marker::new("\">")]);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`; compared where they may stand.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜DSML｜parameter name=\"").layout("\n", ""),
@@ -181,13 +181,13 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `\" string=\"true\">`, `\" string=\"false\">`; searched for by `\"` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `\" string=\"true\">`, `\" string=\"false\">`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜DSML｜invoke name=\""),
@@ -215,8 +215,8 @@ static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
-static AFTER_TURN_ASSISTANT_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared where they may stand.
+static AFTER_TURN_ASSISTANT_START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("</think>"),

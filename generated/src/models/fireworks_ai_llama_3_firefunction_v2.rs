@@ -76,19 +76,21 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|><|start_header_id|>").at_end(),
         Marker::new("<|eot_id|>").at_end(),
     ],
 );
 
-/// What may follow in this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`, `,`, `]`, `functools`; searched for by their first bytes (a table).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`, `,`, `]`, `functools`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|><|start_header_id|>").at_end(),
         Marker::new("<|eot_id|>").at_end(),

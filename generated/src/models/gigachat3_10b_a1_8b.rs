@@ -76,8 +76,8 @@ const AFTER_CALL: State = State(6);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
-/// What may follow in this state: `<|message_sep|>`, `<|role_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|message_sep|>`, `<|role_sep|>`, `<|message_sep|>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
         Marker::new("<|role_sep|>"),
@@ -93,26 +93,26 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `function call<|role_sep|>`; searched for by `<` at offset 13 (memchr).
-static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `function call<|role_sep|>`; compared where they may stand.
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("function call<|role_sep|>").layout("", "\n")],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_PER_CALL_START_2_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_PER_CALL_START_2_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[")],
 );
 
-/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ],
 );
 
-/// What may follow in this state: `<|message_sep|>`, `,`, `]`, `<|message_sep|>`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|message_sep|>`, `,`, `]`, `<|message_sep|>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
         Marker::new(","),
@@ -121,8 +121,8 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|message_sep|>`, `<|message_sep|>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
         Marker::new("<|message_sep|>").layout("", "\n\n"),

@@ -102,8 +102,8 @@ const ARGUMENT_VALUE: State = State(7);
 /// Only markers may stand here.
 const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(8);
 
-/// What may follow in this state: `<|assistant|>`, `<think>`, `<tool_call>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|assistant|>`, `<think>`, `<tool_call>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|assistant|>"),
         Marker::new("<think>").layout("\n", ""),
@@ -127,8 +127,8 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<arg_key>").layout("\n", ""),
         Marker::new("</tool_call>").layout("\n", ""),
@@ -137,21 +137,21 @@ static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `</arg_key>`; searched for by `<` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `</arg_key>`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("</arg_key>")],
 );
 
-/// What may follow in this state: `<tool_call>`, `<think>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<tool_call>`, `<think>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<tool_call>").layout("\n", ""),
         Marker::new("<think>").layout("\n", ""),
     ],
 );
 
-/// What may follow in this state: `<arg_value>`; searched for by `<` (memchr).
-static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<arg_value>`; compared where they may stand.
+static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<arg_value>").layout("\n", "")],
 );
 
@@ -163,8 +163,8 @@ static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
-static AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; compared where they may stand.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<arg_key>").layout("\n", ""),
         Marker::new("</tool_call>").layout("\n", ""),

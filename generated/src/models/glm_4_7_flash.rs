@@ -105,8 +105,8 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX: State = State(8);
 /// Only markers may stand here.
 const AFTER_TURN_ASSISTANT_START: State = State(9);
 
-/// What may follow in this state: `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|assistant|>"),
         Marker::new("</think>"),
@@ -125,8 +125,8 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("</think>"), Marker::new("<tool_call>")],
 );
 
-/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -135,18 +135,18 @@ static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `</arg_key>`; searched for by `<` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `</arg_key>`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("</arg_key>")],
 );
 
-/// What may follow in this state: `<tool_call>`, `<think>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<tool_call>`, `<think>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<tool_call>"), Marker::new("<think>")],
 );
 
-/// What may follow in this state: `<arg_value>`; searched for by `<` (memchr).
-static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<arg_value>`; compared where they may stand.
+static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<arg_value>")],
 );
 
@@ -158,8 +158,8 @@ static ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; searched for by `<` (memchr).
-static AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; compared where they may stand.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -168,8 +168,8 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `</think>`, `<think>`, `<tool_call>`; searched for by `<` (memchr).
-static AFTER_TURN_ASSISTANT_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `</think>`, `<think>`, `<tool_call>`; compared where they may stand.
+static AFTER_TURN_ASSISTANT_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("</think>"), Marker::new("<think>"), Marker::new("<tool_call>")],
 );
 

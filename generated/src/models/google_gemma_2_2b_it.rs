@@ -61,8 +61,8 @@ const CONTENT: State = State(1);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(2);
 
-/// What may follow in this state: `<end_of_turn>`, `<start_of_turn>model`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<end_of_turn>`, `<start_of_turn>model`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<end_of_turn>").layout("", "\n").at_end(),
         Marker::new("<start_of_turn>model"),

@@ -106,8 +106,8 @@ const AFTER_ARGUMENT_VALUE: State = State(9);
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(10);
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<turn|>").layout("", "\n").at_end(),
         Marker::new("<|tool_response>").at_end(),
@@ -142,16 +142,16 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `{`; searched for by `{` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("{")]);
+/// What may follow in this state: `{`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(&[Marker::new("{")]);
 
-/// What may follow in this state: `}`; searched for by `}` (memchr).
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `}`; compared where they may stand.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("}")],
 );
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<tool_call|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`; searched for by `<` (memchr).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<tool_call|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<turn|>").layout("", "\n").at_end(),
         Marker::new("<|tool_response>").at_end(),
@@ -163,16 +163,16 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `:`; searched for by `:` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new(":")]);
+/// What may follow in this state: `:`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(&[Marker::new(":")]);
 
-/// What may follow in this state: `,`, `}`; searched for by `,` and `}` (memchr2).
-static AFTER_ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `,`, `}`; compared where they may stand.
+static AFTER_ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new(","), Marker::new("}")],
 );
 
-/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|tool_call>call:`, `<|channel>thought`, `<|channel><|channel>thought`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<turn|>").layout("", "\n").at_end(),
         Marker::new("<|tool_response>").at_end(),

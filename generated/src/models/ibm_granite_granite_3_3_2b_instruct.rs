@@ -73,8 +73,8 @@ const CALL: State = State(5);
 /// Only markers may stand here.
 const AFTER_CALL: State = State(6);
 
-/// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
@@ -102,11 +102,13 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("<|end_of_text|>").layout("", "\n").at_end(), Marker::new("</think>")],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new("<think>"),
@@ -116,8 +118,8 @@ static CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|end_of_text|>`, `,`, `]`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `,`, `]`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new(","),

@@ -76,8 +76,8 @@ const AFTER_PER_CALL_END: State = State(6);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
-/// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<tool_call>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<tool_call>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
@@ -94,13 +94,13 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[")],
 );
 
-/// What may follow in this state: `<|end_of_text|>`, `</tool_call>`, `<tool_call>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `</tool_call>`, `<tool_call>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new("</tool_call>").layout("\n", ""),
@@ -108,8 +108,8 @@ static CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|end_of_text|>`, `,`, `]`, `</tool_call>`, `<tool_call>`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `,`, `]`, `</tool_call>`, `<tool_call>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new(","),
@@ -119,16 +119,16 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|end_of_text|>`, `<tool_call>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `<tool_call>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ],
 );
 
-/// What may follow in this state: `<|end_of_text|>`, `</tool_call>`, `<tool_call>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end_of_text|>`, `</tool_call>`, `<tool_call>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
         Marker::new("</tool_call>").layout("\n", ""),

@@ -80,8 +80,8 @@ const ARGUMENT_VALUE: State = State(7);
 /// Only markers may stand here.
 const AFTER_ARGUMENT_VALUE: State = State(8);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<|im_start|>assistant"),
@@ -97,16 +97,16 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `(`; searched for by `(` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("(")]);
+/// What may follow in this state: `(`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(&[Marker::new("(")]);
 
-/// What may follow in this state: `)`; searched for by `)` (memchr).
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `)`; compared where they may stand.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new(")")],
 );
 
-/// What may follow in this state: `<|im_end|>`, `,`, `]<|tool_call_end|>`, `<|tool_call_start|>[`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `,`, `]<|tool_call_end|>`, `<|tool_call_start|>[`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new(",").layout("", " "),
@@ -115,11 +115,11 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `=`; searched for by `=` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("=")]);
+/// What may follow in this state: `=`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(&[Marker::new("=")]);
 
-/// What may follow in this state: `,`, `)`; searched for by `,` and `)` (memchr2).
-static AFTER_ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `,`, `)`; compared where they may stand.
+static AFTER_ARGUMENT_VALUE_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new(",").layout("", " "), Marker::new(")")],
 );
 

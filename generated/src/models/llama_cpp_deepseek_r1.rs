@@ -64,8 +64,8 @@ const REASONING: State = State(2);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(3);
 
-/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜Assistant｜>"),

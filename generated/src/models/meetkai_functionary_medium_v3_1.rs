@@ -73,8 +73,8 @@ const AFTER_ARGUMENTS: State = State(5);
 /// Only markers may stand here.
 const AFTER_FUNCTION_CLOSE: State = State(6);
 
-/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<function=`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<function=`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
@@ -88,11 +88,11 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("<|eot_id|>").at_end(), Marker::new("<function=")],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
+/// What may follow in this state: `>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(&[Marker::new(">")]);
 
-/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`; compared where they may stand.
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("</function>"),
@@ -101,8 +101,8 @@ static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`; searched for by `<` (memchr).
-static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `</function>`, `<function=`, `<|eom_id|>`; compared where they may stand.
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("</function>"),
@@ -111,8 +111,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|eot_id|>`, `<function=`, `<|eom_id|>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `<function=`, `<|eom_id|>`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("<function="),

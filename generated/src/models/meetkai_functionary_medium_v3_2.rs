@@ -70,8 +70,8 @@ const ARGUMENTS: State = State(4);
 /// Only markers may stand here.
 const AFTER_ARGUMENTS: State = State(5);
 
-/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`; searched for by `<` and `>` (memchr2).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
@@ -86,18 +86,18 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     &[Marker::new("<|eot_id|>").at_end(), Marker::new(">>>all\n"), Marker::new(">>>")],
 );
 
-/// What may follow in this state: `{`; searched for by `{` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `{`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("{").layout("\n", "").peek()],
 );
 
-/// What may follow in this state: `<|eot_id|>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`; compared where they may stand.
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|eot_id|>").at_end()],
 );
 
-/// What may follow in this state: `<|eot_id|>`, `>>>`, `>>>all\n`; searched for by `<` and `>` (memchr2).
-static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `>>>`, `>>>all\n`; compared where they may stand.
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|eot_id|>").at_end(), Marker::new(">>>"), Marker::new(">>>all\n")],
 );
 

@@ -76,8 +76,8 @@ const AFTER_TOOLS: State = State(6);
 /// Only markers may stand here.
 const AFTER_CALL_3: State = State(7);
 
-/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; searched for by `<`, `[` and `{` (memchr3).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
@@ -96,18 +96,18 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|eot_id|>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|eot_id|>").at_end()],
 );
 
-/// What may follow in this state: `<|eot_id|>`; searched for by `<` (memchr).
-static CALL_2_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`; compared where they may stand.
+static CALL_2_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|eot_id|>").at_end()],
 );
 
-/// What may follow in this state: `<|eot_id|>`, `,`, `;`, `{`, `[`; searched for by their first bytes (a table).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `,`, `;`, `{`, `[`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new(","),
@@ -117,13 +117,13 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `{`; searched for by `{` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `{`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("{").followed_by(&["\""]).peek()],
 );
 
-/// What may follow in this state: `<|eot_id|>`, `,`, `]`, `[`, `{`; searched for by their first bytes (a table).
-static AFTER_CALL_3_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|eot_id|>`, `,`, `]`, `[`, `{`; compared where they may stand.
+static AFTER_CALL_3_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|eot_id|>").at_end(),
         Marker::new(","),

@@ -61,8 +61,8 @@ const CONTENT: State = State(1);
 /// Only markers may stand here.
 const AFTER_TURN_END: State = State(2);
 
-/// What may follow in this state: `<|end|>`, `<|assistant|>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end|>`, `<|assistant|>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|end|>").layout("", "\n").at_end(), Marker::new("<|assistant|>")],
 );
 

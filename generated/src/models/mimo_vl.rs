@@ -76,8 +76,8 @@ const AFTER_PER_CALL_END: State = State(6);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<|im_start|>assistant"),
@@ -93,13 +93,13 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[")],
 );
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("</tool_call>").layout("\n", ""),
@@ -107,8 +107,8 @@ static CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|im_end|>`, `,`, `]`, `</tool_call>`, `<tool_call>`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `,`, `]`, `</tool_call>`, `<tool_call>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new(","),
@@ -118,16 +118,16 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|im_end|>`, `<tool_call>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<tool_call>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ],
 );
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("</tool_call>").layout("\n", ""),

@@ -110,8 +110,8 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `\">`; searched for by `\"` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `\">`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("\">")
             .followed_by(
@@ -128,16 +128,16 @@ static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<invoke name=\"`; searched for by `<` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<invoke name=\"`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<invoke name=\"")],
 );
 
-/// What may follow in this state: `\">`; searched for by `\"` (memchr).
-static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new("\">")]);
+/// What may follow in this state: `\">`; compared where they may stand.
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::expected(&[Marker::new("\">")]);
 
-/// What may follow in this state: `[e~[`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[e~[`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`; compared where they may stand.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
         Marker::new("<parameter name=\"").layout("\n", ""),
@@ -149,11 +149,13 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `\">`; searched for by `\"` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("\">")]);
+/// What may follow in this state: `\">`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("\">")],
+);
 
-/// What may follow in this state: `[e~[`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[e~[`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
         Marker::new("<invoke name=\""),

@@ -70,21 +70,21 @@ const AFTER_ARGUMENTS: State = State(4);
 /// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
 static CONTENT_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[TOOL_CALLS]")]);
 
-/// What may follow in this state: `[CALL_ID]`, `[ARGS]`; searched for by `[` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[CALL_ID]`, `[ARGS]`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[CALL_ID]"), Marker::new("[ARGS]")],
 );
 
-/// What may follow in this state: `[ARGS]`; searched for by `[` (memchr).
-static CALL_ID_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[ARGS]")]);
+/// What may follow in this state: `[ARGS]`; compared where they may stand.
+static CALL_ID_MARKERS: Markers<'static> = Markers::expected(&[Marker::new("[ARGS]")]);
 
-/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
-static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[TOOL_CALLS]`; compared where they may stand.
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[TOOL_CALLS]")],
 );
 
-/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
-static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[TOOL_CALLS]`; compared where they may stand.
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[TOOL_CALLS]")],
 );
 

@@ -75,16 +75,16 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
 /// What may follow in this state: `[/THINK]`; searched for by `[` (memchr).
 static REASONING_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[/THINK]")]);
 
-/// What may follow in this state: `[ARGS]`; searched for by `[` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[ARGS]")]);
+/// What may follow in this state: `[ARGS]`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(&[Marker::new("[ARGS]")]);
 
-/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`; searched for by `[` (memchr).
-static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`; compared where they may stand.
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[TOOL_CALLS]"), Marker::new("[THINK]")],
 );
 
-/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`; searched for by `[` (memchr).
-static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `[TOOL_CALLS]`, `[THINK]`; compared where they may stand.
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("[TOOL_CALLS]"), Marker::new("[THINK]")],
 );
 

@@ -67,14 +67,18 @@ const AFTER_CALL: State = State(3);
 /// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
 static CONTENT_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[TOOL_CALLS]")]);
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[TOOL_CALLS]")]);
+/// What may follow in this state: `[TOOL_CALLS]`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[TOOL_CALLS]")],
+);
 
-/// What may follow in this state: `,`, `]`, `[TOOL_CALLS]`; searched for by `,`, `]` and `[` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `,`, `]`, `[TOOL_CALLS]`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new(","), Marker::new("]"), Marker::new("[TOOL_CALLS]")],
 );
 

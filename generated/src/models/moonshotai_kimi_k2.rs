@@ -85,8 +85,8 @@ const AFTER_ARGUMENTS: State = State(7);
 /// Only markers may stand here.
 const AFTER_PER_CALL_END: State = State(8);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").at_end(),
         Marker::new("<|im_assistant|>assistant<|im_middle|>"),
@@ -117,18 +117,18 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|tool_call_begin|>`; searched for by `<` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|tool_call_begin|>`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|tool_call_begin|>")],
 );
 
-/// What may follow in this state: `<|tool_call_argument_begin|>`; searched for by `<` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|tool_call_argument_begin|>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<|tool_call_argument_begin|>")],
 );
 
-/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; compared where they may stand.
+static ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").at_end(),
         Marker::new("<|tool_call_end|>"),
@@ -139,8 +139,8 @@ static ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
-static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; compared where they may stand.
+static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").at_end(),
         Marker::new("<|tool_call_end|>"),
@@ -151,8 +151,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|im_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<think>`, `<|tool_calls_section_begin|>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").at_end(),
         Marker::new("<|tool_call_begin|>"),

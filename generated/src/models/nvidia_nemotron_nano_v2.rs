@@ -76,8 +76,8 @@ const AFTER_CALL: State = State(6);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(7);
 
-/// What may follow in this state: `<SPECIAL_12>`, `<SPECIAL_11>Assistant`, `<think>`, `<TOOLCALL>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<SPECIAL_12>`, `<SPECIAL_11>Assistant`, `<think>`, `<TOOLCALL>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
         Marker::new("<SPECIAL_11>Assistant"),
@@ -104,11 +104,13 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<SPECIAL_12>`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<SPECIAL_12>`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
         Marker::new("</TOOLCALL>"),
@@ -117,8 +119,8 @@ static CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<SPECIAL_12>`, `,`, `]`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<SPECIAL_12>`, `,`, `]`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
         Marker::new(","),
@@ -129,8 +131,8 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<SPECIAL_12>`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<SPECIAL_12>`, `</TOOLCALL>`, `<think>`, `<TOOLCALL>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
         Marker::new("</TOOLCALL>"),

@@ -86,8 +86,8 @@ const AFTER_PER_CALL_END: State = State(9);
 /// The raw text of an argument's value.
 const ARGUMENT_VALUE: State = State(10);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<function=`, `<tool_call>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<|im_start|>assistant"),
@@ -105,8 +105,8 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new(">")
             .followed_by(
@@ -122,16 +122,16 @@ static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<function=`; searched for by `<` (memchr).
-static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<function=`; compared where they may stand.
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<function=")],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
+/// What may follow in this state: `>`; compared where they may stand.
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::expected(&[Marker::new(">")]);
 
-/// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`; searched for by `<` (memchr).
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`; compared where they may stand.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<parameter=").layout("\n", ""),
@@ -142,13 +142,13 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `>`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new(">").layout("", "\n")],
 );
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`; searched for by `<` (memchr).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("</tool_call>").layout("\n", ""),
@@ -157,8 +157,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<tool_call>").layout("\n\n", "\n"),

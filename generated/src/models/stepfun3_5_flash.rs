@@ -96,8 +96,8 @@ const AFTER_PER_CALL_END: State = State(10);
 /// The raw text of an argument's value.
 const ARGUMENT_VALUE: State = State(11);
 
-/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<function=`, `<tool_call>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<|im_start|>assistant"),
@@ -127,8 +127,8 @@ static REASONING_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `>`; compared where they may stand.
+static CALL_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new(">")
             .followed_by(
@@ -145,16 +145,16 @@ static CALL_NAME_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<function=`; searched for by `<` (memchr).
-static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<function=`; compared where they may stand.
+static AFTER_PER_CALL_START_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new("<function=")],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static CALL_NAME_2_MARKERS: Markers<'static> = Markers::new(&[Marker::new(">")]);
+/// What may follow in this state: `>`; compared where they may stand.
+static CALL_NAME_2_MARKERS: Markers<'static> = Markers::expected(&[Marker::new(">")]);
 
-/// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`; compared where they may stand.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<parameter=").layout("\n", ""),
@@ -166,13 +166,13 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `>`; searched for by `>` (memchr).
-static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `>`; compared where they may stand.
+static ARGUMENT_NAME_MARKERS: Markers<'static> = Markers::expected(
     &[Marker::new(">").layout("", "\n")],
 );
 
-/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`; searched for by `<` (memchr).
-static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`; compared where they may stand.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("</tool_call>").layout("\n", ""),
@@ -182,8 +182,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`, `<think>`; searched for by `<` (memchr).
-static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|im_end|>`, `<tool_call>`, `<function=`, `<think>`; compared where they may stand.
+static AFTER_PER_CALL_END_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<tool_call>").layout("", "\n"),

@@ -73,8 +73,8 @@ const AFTER_CALL: State = State(5);
 /// Only markers may stand here.
 const AFTER_TOOLS: State = State(6);
 
-/// What may follow in this state: `<|end|>`, `<|assistant|>`, `<tool_calls>`; searched for by `<` (memchr).
-static START_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end|>`, `<|assistant|>`, `<tool_calls>`; compared where they may stand.
+static START_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
         Marker::new("<|assistant|>"),
@@ -90,11 +90,13 @@ static CONTENT_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `[`; searched for by `[` (memchr).
-static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::new(&[Marker::new("[")]);
+/// What may follow in this state: `[`; compared where they may stand.
+static AFTER_SECTION_START_MARKERS: Markers<'static> = Markers::expected(
+    &[Marker::new("[")],
+);
 
-/// What may follow in this state: `<|end|>`, `</tool_calls>`, `<tool_calls>`; searched for by `<` (memchr).
-static CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end|>`, `</tool_calls>`, `<tool_calls>`; compared where they may stand.
+static CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
         Marker::new("</tool_calls>"),
@@ -102,8 +104,8 @@ static CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|end|>`, `,`, `]`, `</tool_calls>`, `<tool_calls>`; searched for by `<`, `,` and `]` (memchr3).
-static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end|>`, `,`, `]`, `</tool_calls>`, `<tool_calls>`; compared where they may stand.
+static AFTER_CALL_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
         Marker::new(","),
@@ -113,8 +115,8 @@ static AFTER_CALL_MARKERS: Markers<'static> = Markers::new(
     ],
 );
 
-/// What may follow in this state: `<|end|>`, `</tool_calls>`, `<tool_calls>`; searched for by `<` (memchr).
-static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::new(
+/// What may follow in this state: `<|end|>`, `</tool_calls>`, `<tool_calls>`; compared where they may stand.
+static AFTER_TOOLS_MARKERS: Markers<'static> = Markers::expected(
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
         Marker::new("</tool_calls>"),

@@ -84,10 +84,12 @@ impl InString {
 
 impl Arguments {
     pub(super) fn reset(&mut self) {
+        if self.form == Form::InString {
+            self.text.reset();
+        }
         self.form = Form::Unknown;
         self.held.clear();
         self.null.clear();
-        self.text.reset();
         self.out.clear();
         self.malformed = false;
     }

@@ -1,5 +1,6 @@
 //! One value of a call object, as JSON text, whichever syntax it is written in.
 
+use super::Syntax;
 use crate::json::{Progress, Scanner};
 use crate::markers::ByteSet;
 use crate::python::Translator;
@@ -17,14 +18,13 @@ impl Reader {
     /// Takes the next bytes; gives the JSON text of those that belong to the value. JSON stops before a byte outside
     /// of strings that is one of `stops` and stands at or after `from`; where strings begin and end in a Python literal
     /// is not known.
-    pub(super) fn feed<'b>(
+    pub(super) fn feed<'b, S: Syntax>(
         &'b mut self,
-        python: bool,
         bytes: &'b [u8],
         from: usize,
         stops: &ByteSet,
     ) -> (Progress, &'b [u8]) {
-        if python {
+        if S::PYTHON {
             self.out.clear();
             let progress = self.literal.feed(bytes, &mut self.out);
             return (progress, &self.out);
@@ -37,9 +37,9 @@ impl Reader {
     }
 
     /// The input ends inside the value: gives the JSON text that was held back.
-    pub(super) fn finish(&mut self, python: bool) -> &[u8] {
+    pub(super) fn finish<S: Syntax>(&mut self) -> &[u8] {
         self.out.clear();
-        if python {
+        if S::PYTHON {
             self.literal.finish(&mut self.out);
         }
         &self.out
@@ -69,8 +69,10 @@ impl Reader {
         self.json.is_new()
     }
 
-    pub(super) fn reset(&mut self) {
+    pub(super) fn reset<S: Syntax>(&mut self) {
         self.json.reset();
-        self.literal.reset();
+        if S::PYTHON {
+            self.literal.reset();
+        }
     }
 }

@@ -39,7 +39,11 @@ fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
         }
         // A character that is cut waits for the rest of it.
         let whole = if to < bytes.len() { crate::search::whole_characters(&bytes[from..to]) } else { to - from };
-        let (part, count) = object.next(shape, &bytes[from..from + whole], usize::MAX, &ByteSet::EMPTY);
+        let piece = &bytes[from..from + whole];
+        let (part, count) = match shape.python {
+            true => object.next::<Python>(shape, piece, usize::MAX, &ByteSet::EMPTY),
+            false => object.next::<Json>(shape, piece, usize::MAX, &ByteSet::EMPTY),
+        };
         from += count;
         match part {
             Part::More if from < to => to = (to + step.max(1)).min(bytes.len()),
@@ -65,7 +69,7 @@ fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
             Part::Stop => unreachable!("nothing was asked for"),
         }
     }
-    if end == Progress::More && object.finish(shape) {
+    if end == Progress::More && (if shape.python { object.finish::<Python>() } else { object.finish::<Json>() }) {
         arguments.push_str(&lossy(object.written()));
     }
     if matches!(end, Progress::Stop(_)) {
@@ -212,7 +216,7 @@ fn arguments_flow_once_the_name_is_known() {
     for piece in [r#"{"name": "f", "arguments": {"a": "#, "1, \"b", "\": \"x\"}", "}"] {
         let mut from = 0;
         loop {
-            let (part, count) = object.next(&FLAT, &piece.as_bytes()[from..], usize::MAX, &ByteSet::EMPTY);
+            let (part, count) = object.next::<Json>(&FLAT, &piece.as_bytes()[from..], usize::MAX, &ByteSet::EMPTY);
             from += count;
             match part {
                 Part::More | Part::Done => break,

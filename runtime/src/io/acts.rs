@@ -2,7 +2,7 @@
 //! the engine does when the text does not fit, or is over.
 
 use super::names::SoFar;
-use super::{Call, Hold, Io, Reading, Written};
+use super::{Call, Hold, Io, PIECE, Reading, Written};
 use crate::event::{Channel, Event};
 use crate::json;
 use crate::machine::State;
@@ -97,6 +97,7 @@ impl Io<'_> {
 
     fn read_value(&mut self, types: Types, python: bool) {
         self.memory.reading = Reading::Value;
+        self.memory.abort = Some(|readers, out| readers.value.abort(out));
         self.memory.readers.value.restart(types, python);
     }
 
@@ -191,16 +192,18 @@ impl Io<'_> {
 
     /// Settles what the end of the text leaves open.
     pub(crate) fn settle(&mut self) {
-        if self.memory.reading == Reading::Value {
+        if self.memory.reading == Reading::Value
+            && let Some(abort) = self.memory.abort
+        {
             let memory = &mut *self.memory;
             memory.out.clear();
-            memory.readers.value.abort(&mut memory.out);
+            abort(&mut memory.readers, &mut memory.out);
             self.emit_out(Written::Members);
         }
         self.memory.reading = Reading::Nothing;
         self.close_call(false);
-        if let Some(mut fence) = self.memory.fence.take() {
-            fence.finish(&mut |text| (self.sink)(Event::Content(text)));
+        if let Some(mut filter) = self.memory.filter.take() {
+            filter.finish(&mut |text| (self.sink)(Event::Content(text)));
         }
     }
 
@@ -210,9 +213,9 @@ impl Io<'_> {
         let index = self.memory.calls;
         self.memory.calls += 1;
         let id = (!self.memory.id.is_empty()).then_some(self.memory.id.as_str());
-        (self.sink)(Event::ToolCallStart { index, name: self.memory.name.as_str(), id });
-        let tools = &self.options.tools;
-        if !tools.is_empty() && tools.get(self.memory.name.as_str()).is_none() {
+        let (name, tools) = (self.memory.name.as_str(), &self.options.tools);
+        (self.sink)(Event::ToolCallStart { index, name, id });
+        if !tools.is_empty() && tools.get(name).is_none() {
             let name = self.memory.name.clone();
             self.note(DiagnosticKind::UnknownTool, Some(index), name.as_str());
         }
@@ -264,14 +267,26 @@ impl Io<'_> {
         if memory.reading != Reading::Value {
             return;
         }
-        memory.out.clear();
-        let value = &mut memory.readers.value;
-        value.begin(&mut memory.out);
-        match self.valid.filter(|_| value.writes_text()).and_then(|text| text.get(from..to)) {
-            Some(text) => json::escape_bytes_into(text.as_bytes(), &mut memory.out),
-            None => value.feed(&self.text[from..to], &mut memory.out),
+        let mut from = from;
+        while from < to {
+            // Piece by piece what is written stays small, however long the value is.
+            let end = match self.valid {
+                Some(text) if to - from > PIECE => {
+                    (from + PIECE..to).find(|&at| text.is_char_boundary(at)).unwrap_or(to)
+                }
+                _ => to,
+            };
+            let memory = &mut *self.memory;
+            memory.out.clear();
+            let value = &mut memory.readers.value;
+            value.begin(&mut memory.out);
+            match self.valid.filter(|_| value.writes_text()).and_then(|text| text.get(from..end)) {
+                Some(text) => json::escape_bytes_into(text.as_bytes(), &mut memory.out),
+                None => value.feed(&self.text[from..end], &mut memory.out),
+            }
+            self.emit_out(Written::Members);
+            from = end;
         }
-        self.emit_out(Written::Members);
     }
 
     pub(super) fn close_call(&mut self, complete: bool) {

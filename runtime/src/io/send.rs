@@ -48,8 +48,8 @@ impl Io<'_> {
         }
         match channel {
             Channel::Reasoning => (self.sink)(Event::Reasoning(text)),
-            Channel::Content => match &mut self.memory.fence {
-                Some(fence) => fence.push(text, &mut |text| (self.sink)(Event::Content(text))),
+            Channel::Content => match &mut self.memory.filter {
+                Some(filter) => filter.push(text, &mut |text| (self.sink)(Event::Content(text))),
                 None => (self.sink)(Event::Content(text)),
             },
         }
@@ -71,6 +71,8 @@ impl Io<'_> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn note(&mut self, kind: DiagnosticKind, call: Option<usize>, detail: &str) {
         (self.sink)(Event::Diagnostic(Diagnostic { kind, call, detail: detail.to_owned() }));
     }

@@ -2,9 +2,11 @@
 //! can begin is passed on, or given to the reader of the value, without a look at the machine. It must never do what
 //! the machine would do in another way.
 
-use super::{Io, Memory, Readers, Reading, Target, Written};
+use std::borrow::Cow;
+
+use super::{Io, Memory, Reading, Written};
 use crate::event::{Channel, Event};
-use crate::json::{Progress, escape_char_into, escape_into};
+use crate::json::{Progress, Scanner, escape_char_into, escape_into};
 use crate::markers::{ByteSet, Markers};
 
 /// The longest piece that is looked at byte by byte; longer ones are searched.
@@ -23,10 +25,24 @@ pub(crate) struct Straight {
     layout: ByteSet,
     /// and at most so many of them.
     layout_length: usize,
-    /// Which reader may take it.
-    reader: Reading,
+    /// What reads it, where it may not.
+    read: Option<Read>,
     /// The bytes with which a marker may begin: those the reader must not take.
     markers: ByteSet,
+}
+
+/// Reads a piece of the value that is open; `None` where the machine has to look. The bytes are what waits from before and
+/// from now on.
+pub(super) type Read = fn(&mut Memory, &str, &mut Vec<u8>) -> Option<Taken>;
+
+/// What was read of a piece.
+pub(super) struct Taken {
+    /// So many bytes.
+    count: usize,
+    /// There is more of the value to come; if not, the machine goes on from there.
+    more: bool,
+    /// They are arguments as they stand; if not, what those are was written.
+    as_it_is: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +61,7 @@ impl Straight {
         seconds: ByteSet::ALL,
         layout: ByteSet::EMPTY,
         layout_length: 0,
-        reader: Reading::Nothing,
+        read: None,
         markers: ByteSet::EMPTY,
     };
 
@@ -141,145 +157,174 @@ impl Memory {
     /// Gives a piece to the reader of the value that is open. Returns whether that was all; if not, the machine goes on
     /// with what the reader left of it. `carry` is what waits from before and from now on.
     pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
-        let straight = &self.straight;
-        if straight.reader == Reading::Nothing {
-            return false;
-        }
-        let Some(call) = &self.call else { return false };
-        let bytes = text.as_bytes();
+        let (Some(read), Some(call)) = (self.straight.read, &self.call) else { return false };
         let index = call.index;
-        let mut read = (bytes.len(), true);
-        self.json.clear();
-        match straight.reader {
-            Reading::Json | Reading::Object => {
-                let scanner = match straight.reader {
-                    Reading::Json => &mut self.readers.json,
-                    _ => self.readers.object.scanner(),
-                };
-                let (taken, more) = match scanner.feed_until(bytes, 0, &straight.markers) {
-                    Progress::More => (bytes.len(), !scanner.malformed()),
-                    Progress::Done(n) | Progress::Stop(n) => (n, false),
-                };
-                // In the middle of a string not even the reader has to look.
-                self.straight.to = if scanner.in_plain_string() { To::Arguments(index) } else { To::Nothing };
-                if taken > 0 {
-                    sink(Event::ToolCallArguments { index, json: &text[..taken] });
-                }
-                return self.was_read(taken, more);
+        let Some(taken) = read(self, text, carry) else { return false };
+        if !taken.as_it_is {
+            let json = self.written();
+            if !json.is_empty() {
+                sink(Event::ToolCallArguments { index, json: &json });
             }
-            Reading::Value => {
-                let Some(end) = straight.end(bytes, carry.last().copied(), &straight.markers) else {
-                    return false;
-                };
-                let value = &mut self.readers.value;
-                if value.writes_text() {
-                    // What waits is white space and single bytes of markers.
-                    carry.iter().for_each(|&byte| escape_char_into(char::from(byte), &mut self.json));
-                    escape_into(&text[..end], &mut self.json);
-                    self.straight.to = To::Arguments(index);
-                } else {
-                    value.feed(carry, &mut self.out);
-                    value.feed(&bytes[..end], &mut self.out);
-                }
-                carry.clear();
-                carry.extend_from_slice(&bytes[end..]);
-                self.passed(carry);
-            }
-            Reading::Quoted | Reading::Python | Reading::PythonObject
-                if bytes.len() <= LONGEST && !has_any(bytes, &straight.markers) =>
-            {
-                escape_into(text, &mut self.json);
-            }
-            Reading::Quoted | Reading::Python | Reading::PythonObject => {
-                let Readers { python, quoted, object, .. } = &mut self.readers;
-                let python = if straight.reader == Reading::PythonObject { object.translator() } else { python };
-                let (progress, malformed, ends) = match straight.reader {
-                    Reading::Quoted => {
-                        let quote = self.quote.as_str();
-                        let progress = quoted.feed(quote, bytes, &mut self.out);
-                        (progress, quoted.malformed(), quoted.text_ends(quote))
-                    }
-                    _ => (python.feed(bytes, &mut self.out), python.malformed(), python.text_ends()),
-                };
-                let (taken, more) = match progress {
-                    Progress::More => (bytes.len(), !malformed),
-                    Progress::Done(n) | Progress::Stop(n) => (n, false),
-                };
-                self.straight.in_text(index, ends);
-                read = (taken, more);
-            }
-            Reading::Nothing => return false,
+        } else if taken.count > 0 {
+            sink(Event::ToolCallArguments { index, json: &text[..taken.count] });
         }
-        let json = match self.json.as_str() {
-            "" => String::from_utf8_lossy(&self.out),
-            json => json.into(),
-        };
-        if !json.is_empty() {
-            sink(Event::ToolCallArguments { index, json: &json });
-        }
-        self.out.clear();
-        self.was_read(read.0, read.1)
+        self.was_read(&taken)
     }
 
-    /// So many bytes of a piece were read; whether there is more of the value to come, or the machine goes on from there.
-    fn was_read(&mut self, taken: usize, more: bool) -> bool {
-        self.look.work.add(taken);
-        if !more {
-            self.pos += taken;
+    /// What a reader wrote.
+    #[inline]
+    fn written(&self) -> Cow<'_, str> {
+        match self.json.as_str() {
+            "" => String::from_utf8_lossy(&self.out),
+            json => json.into(),
+        }
+    }
+
+    #[inline]
+    fn was_read(&mut self, taken: &Taken) -> bool {
+        self.json.clear();
+        self.out.clear();
+        self.look.work.add(taken.count);
+        if !taken.more {
+            self.pos += taken.count;
             self.look.restart(self.pos);
         }
-        more
+        taken.more
     }
+
+    /// Reads on in JSON.
+    #[inline]
+    fn read_json(&mut self, text: &str, scanner: impl FnOnce(&mut Self) -> &mut Scanner) -> Taken {
+        let stops = self.straight.markers;
+        let scanner = scanner(self);
+        let (count, more) = match scanner.feed_until(text.as_bytes(), 0, &stops) {
+            Progress::More => (text.len(), !scanner.malformed()),
+            Progress::Done(n) | Progress::Stop(n) => (n, false),
+        };
+        // In the middle of a string not even the reader has to look.
+        let plain = scanner.in_plain_string();
+        self.straight.to = match &self.call {
+            Some(call) if plain => To::Arguments(call.index),
+            _ => To::Nothing,
+        };
+        Taken { count, more, as_it_is: true }
+    }
+
+    /// Arguments in JSON.
+    pub(super) fn read_json_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        Some(self.read_json(text, |memory| &mut memory.readers.json))
+    }
+
+    /// Those of a call object in JSON.
+    pub(super) fn read_object_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        Some(self.read_json(text, |memory| memory.readers.object.scanner()))
+    }
+
+    /// The raw text of a value.
+    fn read_raw_value(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
+        let bytes = text.as_bytes();
+        let end = self.straight.end(bytes, carry.last().copied(), &self.straight.markers)?;
+        let value = &mut self.readers.value;
+        if value.writes_text() {
+            // What waits is white space and single bytes of markers.
+            carry.iter().for_each(|&byte| escape_char_into(char::from(byte), &mut self.json));
+            escape_into(&text[..end], &mut self.json);
+            if let Some(call) = &self.call {
+                self.straight.to = To::Arguments(call.index);
+            }
+        } else {
+            value.feed(carry, &mut self.out);
+            value.feed(&bytes[..end], &mut self.out);
+        }
+        carry.clear();
+        carry.extend_from_slice(&bytes[end..]);
+        self.passed(carry);
+        Some(Taken { count: bytes.len(), more: true, as_it_is: false })
+    }
+
+    /// Reads on in a literal.
+    pub(super) fn read_literal(&mut self, text: &str, feed: impl FnOnce(&mut Self, &[u8]) -> Fed) -> Option<Taken> {
+        let bytes = text.as_bytes();
+        if bytes.len() <= LONGEST && !has_any(bytes, &self.straight.markers) {
+            escape_into(text, &mut self.json);
+            return Some(Taken { count: bytes.len(), more: true, as_it_is: false });
+        }
+        let fed = feed(self, bytes);
+        let (count, more) = match fed.progress {
+            Progress::More => (bytes.len(), !fed.malformed),
+            Progress::Done(n) | Progress::Stop(n) => (n, false),
+        };
+        if let Some(call) = &self.call {
+            self.straight.in_text(call.index, fed.text_ends);
+        }
+        Some(Taken { count, more, as_it_is: false })
+    }
+}
+
+/// What the reader of a literal said to some bytes.
+pub(super) struct Fed {
+    pub(super) progress: Progress,
+    /// The literal broke a rule so far.
+    pub(super) malformed: bool,
+    /// In a string: the bytes that may end it.
+    pub(super) text_ends: Option<ByteSet>,
 }
 
 impl Io<'_> {
     /// All text at hand was passed on, but for white space at its end, and no marker is near: the next piece may go
     /// straight.
-    pub(super) fn go_straight(&mut self, target: Target, markers: &Markers<'_>) {
+    pub(super) fn go_straight_in_text(&mut self, channel: Channel, markers: &Markers<'_>) {
+        let memory = &mut *self.memory;
+        let channel = match channel {
+            Channel::Reasoning if self.options.extract_reasoning => Channel::Reasoning,
+            _ if memory.filter.is_some() || !memory.opener.is_empty() => return,
+            _ => Channel::Content,
+        };
+        self.go_straight(markers, To::Text(channel), markers.firsts, None);
+    }
+
+    /// The same for the raw text of a value.
+    pub(super) fn go_straight_in_value(&mut self, markers: &Markers<'_>) {
+        let memory = &mut *self.memory;
+        if memory.reading != Reading::Value {
+            return;
+        }
+        let to = match &memory.call {
+            Some(call) if memory.readers.value.writes_text() => To::Arguments(call.index),
+            _ => To::Nothing,
+        };
+        self.go_straight(markers, to, markers.firsts.and(ByteSet::JSON_TEXT), Some(Memory::read_raw_value));
+    }
+
+    fn go_straight(&mut self, markers: &Markers<'_>, to: To, special: ByteSet, read: Option<Read>) {
         let memory = &mut *self.memory;
         // What waits is cut off between bytes.
         if memory.hold.is_some() || self.last || !markers.layout.is_ascii() || !markers.firsts.is_ascii() {
             return;
         }
-        let (to, special) = match target {
-            Target::Channel(Channel::Reasoning) if self.options.extract_reasoning => {
-                (To::Text(Channel::Reasoning), markers.firsts)
-            }
-            Target::Channel(_) if memory.fence.is_some() || !memory.opener.is_empty() => return,
-            Target::Channel(_) => (To::Text(Channel::Content), markers.firsts),
-            Target::Value if memory.reading != Reading::Value => return,
-            Target::Value => match &memory.call {
-                Some(call) if memory.readers.value.writes_text() => {
-                    (To::Arguments(call.index), markers.firsts.and(ByteSet::JSON_TEXT))
-                }
-                _ => (To::Nothing, markers.firsts.and(ByteSet::JSON_TEXT)),
-            },
-        };
-        let reader = if target == Target::Value { Reading::Value } else { Reading::Nothing };
         memory.straight = Straight {
             to,
             special,
             seconds: markers.seconds,
             layout: markers.layout,
             layout_length: markers.layout_length,
-            reader,
+            read,
             markers: markers.firsts,
         };
     }
 
     /// The same for JSON: outside of strings one of `stops` may begin.
-    pub(super) fn go_straight_in_json(&mut self, stops: &Markers<'_>) {
-        let reader = self.memory.reading;
+    pub(super) fn go_straight_in_json(&mut self, stops: &Markers<'_>, read: Read) {
         if self.goes_on_as(Written::Whole) {
             let special = ByteSet::JSON_TEXT;
-            self.memory.straight = Straight { special, reader, markers: stops.firsts, ..Straight::NOTHING };
+            self.memory.straight = Straight { special, read: Some(read), markers: stops.firsts, ..Straight::NOTHING };
         }
     }
 
     /// The same for a literal that is translated; `ends` is what may end the string that it is in.
-    pub(super) fn go_straight_in_literal(&mut self, reader: Reading, written: Written, ends: Option<ByteSet>) {
+    pub(super) fn go_straight_in_literal(&mut self, written: Written, ends: Option<ByteSet>, read: Read) {
         if let Some(call) = self.memory.call.as_ref().filter(|_| self.goes_on_as(written)) {
-            let mut straight = Straight { reader, ..Straight::NOTHING };
+            let mut straight = Straight { read: Some(read), ..Straight::NOTHING };
             straight.in_text(call.index, ends);
             self.memory.straight = straight;
         }

@@ -1,7 +1,8 @@
 //! Values that end by themselves: JSON, literals, and whole calls as objects.
 
-use super::{Io, MAX_HELD, Reading, Written};
-use crate::call_object::{CallShape, Part};
+use super::straight::{Fed, Read, Taken};
+use super::{Io, MAX_HELD, Memory, PIECE, Reading, Written};
+use crate::call_object::{CallShape, Json, Part, Python, Syntax};
 use crate::event::Event;
 use crate::json::Progress;
 use crate::machine::Found;
@@ -21,7 +22,9 @@ impl Io<'_> {
     ///
     /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed.
     pub fn json_arguments(&mut self, stops: &Markers<'_>) -> Found {
-        let Some(end) = self.value_start(Reading::Json) else { return Found::Wait };
+        let Some(end) = self.value_start(Reading::Json, |memory| memory.readers.json.reset()) else {
+            return Found::Wait;
+        };
         // Before this offset no stop begins.
         let mut from = self.memory.pos;
         let found = loop {
@@ -55,77 +58,96 @@ impl Io<'_> {
         if found == Found::Done {
             self.memory.reading = Reading::Nothing;
         } else {
-            self.go_straight_in_json(stops);
+            self.go_straight_in_json(stops, Memory::read_json_arguments);
         }
         found
     }
 
     /// The arguments as one Python literal, translated to JSON.
     pub fn python_arguments(&mut self) -> Found {
-        self.literal(None, Written::Whole)
+        self.literal::<PythonLiteral>(Written::Whole, "", Memory::read_python)
     }
 
     /// An argument's value as a Python or JSON literal; it was announced by
     /// [`argument_literal`](Self::argument_literal).
     pub fn literal_value(&mut self) -> Found {
-        self.literal(None, Written::Members)
+        self.literal::<PythonLiteral>(Written::Members, "", Memory::read_python)
     }
 
     /// An argument's value as a literal whose strings stand between `quote` tokens.
     pub fn quoted_value(&mut self, quote: &str) -> Found {
-        self.literal(Some(quote), Written::Members)
+        self.literal::<QuotedLiteral>(Written::Members, quote, Memory::read_quoted)
     }
 
-    fn literal(&mut self, quote: Option<&str>, written: Written) -> Found {
-        let reading = if quote.is_some() { Reading::Quoted } else { Reading::Python };
-        if self.memory.reading != reading {
-            self.memory.quote.set(quote.unwrap_or_default().as_bytes());
+    fn literal<L: Literal>(&mut self, written: Written, quote: &str, read: Read) -> Found {
+        if self.memory.reading != L::READING {
+            self.memory.quote.set(quote.as_bytes());
         }
-        let Some(end) = self.value_start(reading) else { return Found::Wait };
-        let memory = &mut *self.memory;
-        let rest = &self.text[memory.pos..end];
-        let readers = &mut memory.readers;
-        memory.out.clear();
-        memory.out.reserve(rest.len().min(MAX_HELD));
-        let progress = match quote {
-            None => readers.python.feed(rest, &mut memory.out),
-            Some(quote) => readers.quoted.feed(quote, rest, &mut memory.out),
-        };
-        let (taken, mut done) = match progress {
-            Progress::More => (rest.len(), false),
-            Progress::Done(n) | Progress::Stop(n) => (n, true),
-        };
-        if !done && self.last {
-            done = match quote {
-                None => readers.python.finish(&mut memory.out),
-                Some(quote) => readers.quoted.finish(quote, &mut memory.out),
+        let Some(end) = self.value_start(L::READING, L::reset) else { return Found::Wait };
+        loop {
+            // Piece by piece what is written stays small, however long the literal is.
+            let from = self.memory.pos;
+            let to = if end - from > PIECE { from + self.whole(from, from + PIECE) } else { end };
+            let last = self.last && to == end;
+            let memory = &mut *self.memory;
+            let rest = &self.text[from..to];
+            memory.out.clear();
+            memory.out.reserve(rest.len());
+            let fed = L::feed(memory, quote, rest);
+            let (taken, mut done) = match fed.progress {
+                Progress::More => (rest.len(), false),
+                Progress::Done(n) | Progress::Stop(n) => (n, true),
             };
+            let mut malformed = fed.malformed;
+            if !done && last {
+                (done, malformed) = L::finish(memory, quote);
+            }
+            memory.look.work.add(taken);
+            memory.pos += taken;
+            memory.look.restart(memory.pos);
+            self.emit_out(written);
+            self.note_malformed(malformed);
+            if done {
+                self.memory.reading = Reading::Nothing;
+                return Found::Done;
+            }
+            if to < end {
+                continue;
+            }
+            if self.memory.quote.as_bytes() == quote.as_bytes() {
+                self.go_straight_in_literal(written, fed.text_ends, read);
+            }
+            return Found::Wait;
         }
-        let (malformed, ends) = match quote {
-            None => (readers.python.malformed(), readers.python.text_ends()),
-            Some(quote) => (readers.quoted.malformed(), readers.quoted.text_ends(quote)),
-        };
-        memory.look.work.add(taken);
-        memory.pos += taken;
-        memory.look.restart(memory.pos);
-        self.emit_out(written);
-        self.note_malformed(malformed);
-        if done {
-            self.memory.reading = Reading::Nothing;
-            return Found::Done;
-        }
-        if self.memory.quote.as_bytes() == quote.unwrap_or_default().as_bytes() {
-            self.go_straight_in_literal(reading, written, ends);
-        }
-        Found::Wait
     }
 
-    /// A call as one JSON object (or Python dict) that holds name and arguments. Announces the call by itself as
-    /// soon as the name is known; with `offered`, only a name among the offered tools makes it a call.
+    /// A call as one JSON object that holds name and arguments. Announces the call by itself as soon as the name is
+    /// known; with `offered`, only a name among the offered tools makes it a call.
     ///
     /// Once the name is known, one of `stops` outside a string ends a call that is malformed.
     pub fn call_object(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> Found {
-        let Some(end) = self.value_start(Reading::Object) else { return Found::Wait };
+        let (found, passes) = self.object::<Json>(shape, offered, stops);
+        if passes {
+            self.go_straight_in_json(stops, Memory::read_object_arguments);
+        }
+        found
+    }
+
+    /// The same where the object is a Python dict; JSON is read as well.
+    pub fn call_dict(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> Found {
+        let (found, passes) = self.object::<Python>(shape, offered, stops);
+        if passes {
+            let ends = self.memory.readers.object.translator().text_ends();
+            self.go_straight_in_literal(Written::Whole, ends, Memory::read_dict_arguments);
+        }
+        found
+    }
+
+    /// Reads a call object. Says as well whether the next bytes are arguments that are passed on, or their translation.
+    fn object<S: Syntax>(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> (Found, bool) {
+        const WAIT: (Found, bool) = (Found::Wait, false);
+        let reset = |memory: &mut Memory| memory.readers.object.reset::<S>();
+        let Some(end) = self.value_start(Reading::Object, reset) else { return WAIT };
         let mut from = self.memory.pos;
         let found = loop {
             let pos = self.memory.pos;
@@ -133,7 +155,7 @@ impl Io<'_> {
             let named = self.memory.readers.object.named();
             let limit = if named { end } else { end.min(self.hold_limit()) };
             let object = &mut self.memory.readers.object;
-            let (part, count) = object.next(shape, &self.text[pos..limit], from - pos, &stops.firsts);
+            let (part, count) = object.next::<S>(shape, &self.text[pos..limit], from - pos, &stops.firsts);
             let taken = pos + count;
             self.memory.look.work.add(count);
             let lost = match part {
@@ -145,7 +167,7 @@ impl Io<'_> {
             if lost {
                 self.memory.reading = Reading::Nothing;
                 self.memory.look.restart(taken);
-                return Found::Other;
+                return (Found::Other, false);
             }
             self.memory.pos = taken;
             from = from.max(taken);
@@ -165,8 +187,8 @@ impl Io<'_> {
                     Stop::None => from = taken + 1,
                     Stop::Found(Found::Wait) => break Found::Wait,
                     Stop::Found(found) => {
-                        self.finish_object(shape);
-                        return found;
+                        self.finish_object::<S>();
+                        return (found, false);
                     }
                 },
             }
@@ -176,22 +198,19 @@ impl Io<'_> {
             self.memory.look.restart(self.memory.pos);
         }
         let object = &self.memory.readers.object;
+        let mut passes = false;
         if object.named() {
-            let (malformed, passes) = (object.malformed(), object.passes_on());
+            passes = found == Found::Wait && !self.last && object.passes_on();
+            let malformed = object.malformed();
             self.note_malformed(malformed);
             if found == Found::Wait && self.last {
-                self.finish_object(shape);
-            } else if found == Found::Wait && passes && shape.python {
-                let ends = self.memory.readers.object.translator().text_ends();
-                self.go_straight_in_literal(Reading::PythonObject, Written::Whole, ends);
-            } else if found == Found::Wait && passes {
-                self.go_straight_in_json(stops);
+                self.finish_object::<S>();
             }
         }
         if found == Found::Done {
             self.memory.reading = Reading::Nothing;
         }
-        found
+        (found, passes)
     }
 
     /// A byte with which one of `stops` may begin stands where the value goes on.
@@ -251,8 +270,8 @@ impl Io<'_> {
     }
 
     /// The input ends, or goes on with something else, inside a call object.
-    fn finish_object(&mut self, shape: &CallShape<'_>) {
-        if self.memory.readers.object.finish(shape) {
+    fn finish_object<S: Syntax>(&mut self) {
+        if self.memory.readers.object.finish::<S>() {
             self.emit_object_arguments();
         }
     }
@@ -264,7 +283,7 @@ impl Io<'_> {
 
     /// Begins to read a value that ends by itself, or goes on with it; leading white space before it is dropped. Gives
     /// the offset up to which whole characters are there, of which there is at least one byte.
-    fn value_start(&mut self, reading: Reading) -> Option<usize> {
+    fn value_start(&mut self, reading: Reading, reset: impl FnOnce(&mut Memory)) -> Option<usize> {
         let memory = &mut *self.memory;
         if memory.reading != reading {
             memory.skip.clear();
@@ -277,13 +296,7 @@ impl Io<'_> {
                 return None;
             }
             memory.reading = reading;
-            match reading {
-                Reading::Json => memory.readers.json.reset(),
-                Reading::Python => memory.readers.python.reset(),
-                Reading::Quoted => memory.readers.quoted.reset(),
-                Reading::Object => memory.readers.object.reset(),
-                Reading::PythonObject | Reading::Value | Reading::Nothing => {}
-            }
+            reset(memory);
         }
         let pos = memory.pos;
         if self.last {
@@ -291,5 +304,84 @@ impl Io<'_> {
         }
         // A character that is cut waits for the rest of it.
         Some(pos + self.whole(pos, self.text.len()))
+    }
+}
+
+/// A literal that is translated to JSON.
+trait Literal {
+    const READING: Reading;
+
+    fn reset(memory: &mut Memory);
+
+    /// Reads the bytes; writes to `out`.
+    fn feed(memory: &mut Memory, quote: &str, bytes: &[u8]) -> Fed;
+
+    /// The input ends: whether the literal is complete, and whether it is malformed.
+    fn finish(memory: &mut Memory, quote: &str) -> (bool, bool);
+}
+
+struct PythonLiteral;
+
+impl Literal for PythonLiteral {
+    const READING: Reading = Reading::Python;
+
+    fn reset(memory: &mut Memory) {
+        memory.readers.python.reset();
+    }
+
+    fn feed(memory: &mut Memory, _: &str, bytes: &[u8]) -> Fed {
+        let python = &mut memory.readers.python;
+        let progress = python.feed(bytes, &mut memory.out);
+        Fed { progress, malformed: python.malformed(), text_ends: python.text_ends() }
+    }
+
+    fn finish(memory: &mut Memory, _: &str) -> (bool, bool) {
+        let python = &mut memory.readers.python;
+        (python.finish(&mut memory.out), python.malformed())
+    }
+}
+
+struct QuotedLiteral;
+
+impl Literal for QuotedLiteral {
+    const READING: Reading = Reading::Quoted;
+
+    fn reset(memory: &mut Memory) {
+        memory.readers.quoted.reset();
+    }
+
+    fn feed(memory: &mut Memory, quote: &str, bytes: &[u8]) -> Fed {
+        let quoted = &mut memory.readers.quoted;
+        let progress = quoted.feed(quote, bytes, &mut memory.out);
+        Fed { progress, malformed: quoted.malformed(), text_ends: quoted.text_ends(quote) }
+    }
+
+    fn finish(memory: &mut Memory, quote: &str) -> (bool, bool) {
+        let quoted = &mut memory.readers.quoted;
+        (quoted.finish(quote, &mut memory.out), quoted.malformed())
+    }
+}
+
+impl Memory {
+    fn read_python(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        self.read_literal(text, |memory, bytes| PythonLiteral::feed(memory, "", bytes))
+    }
+
+    fn read_quoted(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        self.read_literal(text, |memory, bytes| {
+            let quoted = &mut memory.readers.quoted;
+            let quote = memory.quote.as_str();
+            let progress = quoted.feed(quote, bytes, &mut memory.out);
+            Fed { progress, malformed: quoted.malformed(), text_ends: quoted.text_ends(quote) }
+        })
+    }
+
+    /// Arguments of a call object that is a Python dict.
+    fn read_dict_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        self.read_literal(text, |memory, bytes| {
+            let python = memory.readers.object.translator();
+            let progress = python.feed(bytes, &mut memory.out);
+            Fed { progress, malformed: python.malformed(), text_ends: python.text_ends() }
+        })
     }
 }

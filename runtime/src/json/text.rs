@@ -53,7 +53,6 @@ fn special_bits(word: u64, other: u8) -> u64 {
 
 /// Where a JSON string goes on from `from`: the offset after its closing quote, or that of the first byte that needs a
 /// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
-#[inline]
 pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
     loop {
@@ -70,7 +69,7 @@ pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
 }
 
 /// How many bytes at the start are whole blocks with nothing special in them.
-#[inline]
+#[inline(never)]
 fn plain_blocks(bytes: &[u8], other: u8) -> usize {
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     // No early exit inside a block: that is what compilers make vectors of.
@@ -188,6 +187,7 @@ fn escape(byte: u8) -> Option<&'static str> {
 }
 
 /// Writes a character in UTF-8.
+#[inline(never)]
 pub(crate) fn push_char(char: char, out: &mut Vec<u8>) {
     out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
 }
@@ -298,7 +298,12 @@ impl Unescaper {
                         self.at = Unescape::Hex { left: left - 1, unit };
                     } else {
                         let (alone, char) = self.surrogates.unit(unit);
-                        alone.into_iter().chain(char).for_each(|char| push_char(char, out));
+                        if let Some(alone) = alone {
+                            push_char(alone, out);
+                        }
+                        if let Some(char) = char {
+                            push_char(char, out);
+                        }
                         self.at = Unescape::Plain;
                     }
                 }

@@ -60,7 +60,7 @@ pub(super) fn write_cut(token: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Python's words and JSON's, and what they are in JSON; as long as each other.
-const WORDS: [(&[u8], &[u8]); 6] = [
+pub(super) const WORDS: [(&[u8], &[u8]); 6] = [
     (b"True", b"true"),
     (b"False", b"false"),
     (b"None", b"null"),
@@ -143,21 +143,37 @@ fn digits(rest: &mut &[u8], out: &mut Vec<u8>) -> Option<usize> {
     }
 }
 
-/// Writes an integer in base 16, 8 or 2 in base 10, as long as it has at most 128 bits.
+/// Writes an integer in base 16, 8 or 2 in base 10, as long as it has at most 128 bits. By hand: what formats numbers of
+/// that size would be linked for this alone.
 fn radix(token: &[u8], out: &mut Vec<u8>) -> Option<bool> {
-    let text = std::str::from_utf8(token).ok()?;
-    let (sign, text) = match text.strip_prefix('-') {
-        Some(text) => ("-", text),
-        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    let (negative, text) = match token {
+        [b'-', text @ ..] => (true, text),
+        [b'+', text @ ..] => (false, text),
+        text => (false, text),
     };
-    let (prefix, digits) = text.split_at_checked(2)?;
-    let base = match prefix {
-        "0x" | "0X" => 16,
-        "0o" | "0O" => 8,
-        "0b" | "0B" => 2,
+    let (base, digits) = match text {
+        [b'0', b'x' | b'X', digits @ ..] => (16, digits),
+        [b'0', b'o' | b'O', digits @ ..] => (8, digits),
+        [b'0', b'b' | b'B', digits @ ..] => (2, digits),
         _ => return None,
     };
-    let value = u128::from_str_radix(&digits.replace('_', ""), base).ok()?;
-    out.extend_from_slice(format!("{sign}{value}").as_bytes());
+    let mut value: Option<u128> = None;
+    for &digit in digits.iter().filter(|&&byte| byte != b'_') {
+        let digit = char::from(digit).to_digit(base)?;
+        value = Some(value.unwrap_or(0).checked_mul(u128::from(base))?.checked_add(u128::from(digit))?);
+    }
+    let mut value = value?;
+    if negative {
+        out.push(b'-');
+    }
+    let from = out.len();
+    loop {
+        out.push(b'0' + (value % 10) as u8);
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out[from..].reverse();
     Some(true)
 }

@@ -3,8 +3,6 @@
 //! Schemas come from outside: references may go in circles, and alternatives may multiply. Every schema is looked
 //! through under a budget; where it runs out, the type is unknown, which is always safe.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value};
 
 use crate::value::Types;
@@ -17,7 +15,8 @@ const DEPTH: usize = 64;
 /// The types of one tool's arguments.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    named: HashMap<String, Types>,
+    /// In order of the names.
+    named: Vec<(String, Types)>,
     /// The type of arguments that the schema does not name.
     others: Types,
 }
@@ -32,7 +31,12 @@ impl Arguments {
     }
 
     pub(super) fn types(&self, argument: &str) -> Types {
-        self.named.get(argument).copied().unwrap_or(self.others)
+        self.find(argument).map_or(self.others, |at| self.named[at].1)
+    }
+
+    /// Where a name stands, or is to stand.
+    fn find(&self, name: &str) -> Result<usize, usize> {
+        self.named.binary_search_by(|(known, _)| known.as_str().cmp(name))
     }
 }
 
@@ -56,7 +60,10 @@ impl<'s> Resolver<'s> {
         if let Some(Value::Object(properties)) = schema.get("properties") {
             for (name, property) in properties {
                 let types = self.types(property);
-                found.named.entry(name.clone()).and_modify(|known| *known = either(*known, types)).or_insert(types);
+                match found.find(name) {
+                    Ok(at) => found.named[at].1 = either(found.named[at].1, types),
+                    Err(at) => found.named.insert(at, (name.clone(), types)),
+                }
             }
         }
         if let Some(others @ Value::Object(_)) = schema.get("additionalProperties")

@@ -16,6 +16,11 @@ pub mod inside {
     unjinja::include_template_parser!("templates/both.jinja");
 }
 
+/// One of the named templates of a tokenizer's configuration.
+pub mod named {
+    unjinja::include_template_parser!("tokenizer_config.json#tool_use");
+}
+
 fn main() {
     let options = unjinja::Options::new();
     let names = |message: unjinja::Message| message.tool_calls.into_iter().map(|call| call.name).collect::<Vec<_>>();
@@ -24,5 +29,7 @@ fn main() {
     assert_eq!(names(tags::parse(&output.replace("call>", "root>"), &options)), [""; 0]);
     assert_eq!(names(both::parse(&output.replace("call>", "root>"), &options)), ["a"]);
     assert_eq!(names(inside::parse(&output.replace("call>", "inside>"), &options)), ["a"]);
+    assert_eq!(names(named::parse(&output.replace("call>", "use>"), &options)), ["a"]);
+    assert_eq!(named::FACTS.files, ["tokenizer_config.json#tool_use"]);
     assert_eq!(tags::FACTS.files, ["tags.jinja"]);
 }

@@ -1,0 +1,203 @@
+//! `unjinja fetch`: the templates of a manifest from the Hugging Face Hub into a folder.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::Args;
+use serde_json::{Value, json};
+use unjinja_analyzer::sha256;
+use unjinja_spec::nearest;
+
+use crate::failure::{Done, Failure};
+use crate::hub::{Fetched, Hub};
+use crate::manifest::{Entry, Manifest, Place};
+use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
+use crate::{Format, output, visible};
+
+/// How many are fetched at once.
+const AT_ONCE: usize = 4;
+
+/// The arguments of `fetch`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Those of these names only, or saved in these files.
+    names: Vec<String>,
+    /// The manifest: which template of which model is saved where.
+    #[arg(long, value_name = "FILE", default_value = "sources.toml")]
+    manifest: PathBuf,
+    /// The folder for the templates.
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+    /// Write nothing; end with 1 where a template is not what the folder holds.
+    #[arg(long)]
+    check: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+/// What became of one template.
+enum Outcome {
+    New(Fetched),
+    Changed(Fetched),
+    Unchanged(Fetched),
+    /// It is not to be had there.
+    Skipped(String),
+    Failed(String),
+}
+
+impl Outcome {
+    fn name(&self) -> &'static str {
+        match self {
+            Outcome::New(_) => "new",
+            Outcome::Changed(_) => "changed",
+            Outcome::Unchanged(_) => "unchanged",
+            Outcome::Skipped(_) => "skipped",
+            Outcome::Failed(_) => "failed",
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    let manifest = Manifest::read(&arguments.manifest)?;
+    let entries = chosen(&manifest, &arguments.names, &arguments.manifest)?;
+    let hub = Hub::from_env().map_err(Failure::Input)?;
+    if !arguments.check {
+        std::fs::create_dir_all(&arguments.out).map_err(|e| Failure::file(&arguments.out, e))?;
+    }
+    let outcomes = all(&hub, &entries, arguments, ui);
+    print(&entries, &outcomes, arguments)?;
+    let failed = entries.iter().zip(&outcomes).filter_map(|(entry, outcome)| match outcome {
+        Outcome::Failed(problem) => Some(format!("{}: {problem}", entry.name)),
+        _ => None,
+    });
+    let failed: Vec<String> = failed.collect();
+    if !failed.is_empty() {
+        return Err(Failure::Found(failed.join("\nerror: ")));
+    }
+    let stale = outcomes.iter().filter(|o| matches!(o, Outcome::New(_) | Outcome::Changed(_))).count();
+    if arguments.check && stale > 0 {
+        let (manifest, out) = (output::argument(&arguments.manifest), output::argument(&arguments.out));
+        let command = format!("unjinja fetch --manifest {manifest} --out {out}");
+        return Err(Failure::Found(format!("{stale} templates are not what the Hub holds; to get them: {command}")));
+    }
+    Ok(())
+}
+
+/// The entries that are asked for, in the manifest's order.
+fn chosen<'m>(manifest: &'m Manifest, names: &[String], path: &Path) -> Result<Vec<&'m Entry>, Failure> {
+    let is = |entry: &Entry, name: &String| entry.name == *name || entry.save_as == *name;
+    for name in names {
+        if manifest.entries.iter().any(|entry| is(entry, name)) {
+            continue;
+        }
+        let near = nearest(name, manifest.entries.iter().map(|entry| entry.name.as_str()));
+        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        return Err(Failure::file(path, format!("it lists no template called {name:?}{hint}")));
+    }
+    Ok(manifest.entries.iter().filter(|e| names.is_empty() || names.iter().any(|name| is(e, name))).collect())
+}
+
+/// Fetches, some at once; what became of each, in order.
+fn all(hub: &Hub, entries: &[&Entry], arguments: &Arguments, ui: Ui) -> Vec<Outcome> {
+    let progress = ui.progress(entries.len());
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Outcome)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE.min(entries.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(entry) = entries.get(index) else { break };
+                    progress.set_message(entry.name.clone());
+                    let outcome = one(hub, entry, arguments);
+                    progress.inc(1);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((index, outcome));
+                    }
+                }
+            });
+        }
+    });
+    progress.finish_and_clear();
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Fetches one template, and writes it where it is to be written.
+fn one(hub: &Hub, entry: &Entry, arguments: &Arguments) -> Outcome {
+    let wanted = match &entry.place {
+        Place::Hub(wanted) => wanted,
+        Place::Elsewhere(reason) => return Outcome::Skipped(reason.clone()),
+    };
+    let fetched = match hub.fetch(wanted) {
+        Ok(fetched) => fetched,
+        Err(problem) => return Outcome::Failed(problem),
+    };
+    let path = arguments.out.join(&entry.save_as);
+    let old = std::fs::read(&path).ok();
+    if old.as_deref() == Some(fetched.text.as_bytes()) {
+        return Outcome::Unchanged(fetched);
+    }
+    if !arguments.check
+        && let Err(error) = write(&path, &fetched.text)
+    {
+        return Outcome::Failed(format!("{}: {error}", path.display()));
+    }
+    if old.is_some() { Outcome::Changed(fetched) } else { Outcome::New(fetched) }
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let part = path.with_extension("jinja.part");
+    std::fs::write(&part, text)?;
+    std::fs::rename(&part, path)
+}
+
+fn print(entries: &[&Entry], outcomes: &[Outcome], arguments: &Arguments) -> Done {
+    if arguments.format == Format::Json {
+        let rows: Vec<Value> = entries.iter().zip(outcomes).map(|(entry, outcome)| row(entry, outcome)).collect();
+        return output::json(&rows);
+    }
+    let mut out = anstream::stdout().lock();
+    for (entry, outcome) in entries.iter().zip(outcomes) {
+        let name = paint(NAME, &entry.name);
+        match outcome {
+            Outcome::New(fetched) | Outcome::Changed(fetched) => {
+                let what = paint(if matches!(outcome, Outcome::New(_)) { GOOD } else { WARNING }, outcome.name());
+                let from = paint(FAINT, &visible::line(&format!("{}, {}", entry.source, fetched.file)));
+                writeln!(out, "{name}: {what}: {} {from}", visible::line(&entry.save_as))?;
+            }
+            Outcome::Unchanged(_) => {}
+            Outcome::Skipped(reason) => writeln!(out, "{name}: not fetched: {}", visible::line(reason))?,
+            Outcome::Failed(_) => writeln!(out, "{name}: {}", paint(BAD, "failed"))?,
+        }
+    }
+    let count = |name: &str| outcomes.iter().filter(|outcome| outcome.name() == name).count();
+    let counts = ["new", "changed", "unchanged", "skipped", "failed"].map(|name| format!("{} {name}", count(name)));
+    let counts: Vec<String> = counts.into_iter().filter(|text| !text.starts_with("0 ")).collect();
+    writeln!(out, "{}", counts.join(", "))?;
+    Ok(())
+}
+
+fn row(entry: &Entry, outcome: &Outcome) -> Value {
+    let mut row =
+        json!({"name": entry.name, "save_as": entry.save_as, "source": entry.source, "outcome": outcome.name()});
+    if let Place::Hub(wanted) = &entry.place {
+        row["repo"] = json!(wanted.repo);
+        row["revision"] = json!(wanted.revision);
+    }
+    match outcome {
+        Outcome::New(fetched) | Outcome::Changed(fetched) | Outcome::Unchanged(fetched) => {
+            row["file"] = json!(fetched.file);
+            row["commit"] = json!(fetched.commit);
+            row["sha256"] = json!(sha256(&fetched.text));
+        }
+        Outcome::Skipped(problem) | Outcome::Failed(problem) => row["problem"] = json!(problem),
+    }
+    row
+}

@@ -1,0 +1,281 @@
+//! `unjinja explain`: what it prints, as snapshots of the process (`explain/NAME.txt` and `explain/NAME.expected`, which
+//! `UPDATE_EXPECT=1` rewrites); that its JSON is what the committed schema says; and that nothing from a template or an
+//! output reaches a terminal or a page unescaped.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+type Failure = Box<dyn Error>;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs the program in the root of the repository.
+fn unjinja(arguments: &[&str]) -> Result<Output, Failure> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
+    Ok(command.args(arguments).env_remove("UNJINJA_LOG").env_remove("NO_COLOR").current_dir(root()).output()?)
+}
+
+#[test]
+fn it_prints_what_it_did() -> Result<(), Failure> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explain");
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    paths.sort();
+    assert!(!paths.is_empty(), "no cases");
+    let mut differing = Vec::new();
+    for path in &paths {
+        let case = fs::read_to_string(path)?;
+        let arguments = case.trim_end().strip_prefix("$ unjinja ").ok_or("a case is a line `$ unjinja …`")?;
+        let output = unjinja(&arguments.split_whitespace().collect::<Vec<&str>>())?;
+        let (stdout, stderr) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+        let code = output.status.code().ok_or("the program was killed")?;
+        let found = format!("-- stdout --\n{stdout}-- stderr --\n{stderr}-- exit {code} --\n");
+        let expected_path = path.with_extension("expected");
+        if update {
+            fs::write(&expected_path, &found)?;
+        } else if fs::read_to_string(&expected_path).unwrap_or_default() != found {
+            differing.push(format!("{}\n{found}", path.display()));
+        }
+    }
+    assert!(differing.is_empty(), "UPDATE_EXPECT=1 rewrites what differs\n{}", differing.join("\n"));
+    Ok(())
+}
+
+/// What is explained in the tests below: arguments, and the exit code.
+const CASES: [(&[&str], i32); 8] = [
+    (&["templates/hermes.jinja", "--output", "cli/tests/page/hermes.txt", "--tools", "cli/tests/page/tools.json"], 0),
+    (&["templates/xml_parameters.jinja", "--output", "cli/tests/page/xml_parameters.txt"], 0),
+    (&["templates/channels.jinja", "--output", "cli/tests/page/channels.txt", "--partial"], 0),
+    (&["templates/typed_parameters.jinja", "--generation-prompt", "</think>"], 0),
+    (&["generated/specs/openai_gpt_oss_120b.toml", "--overlay", "generated/specs/openai_gpt_oss_120b.overlay.toml"], 0),
+    (&["cli/tests/page/hostile.jinja", "--output", "cli/tests/page/hostile.txt"], 0),
+    (&["cli/tests/page/unsupported.jinja"], 0),
+    (&["cli/tests/page/refuses.jinja"], 1),
+];
+
+#[test]
+fn its_json_is_what_the_schema_says() -> Result<(), Failure> {
+    let schema: Value = serde_json::from_str(&fs::read_to_string(root().join("docs/json/explain.schema.json"))?)?;
+    let validator = jsonschema::validator_for(&schema)?;
+    for (arguments, code) in CASES {
+        let output = unjinja(&[&["explain", "--format", "json"], arguments].concat())?;
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        let document: Value = serde_json::from_slice(&output.stdout)?;
+        let problems: Vec<String> =
+            validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(problems.is_empty(), "{arguments:?}: {}", problems.join("\n"));
+    }
+    Ok(())
+}
+
+/// Every property has a description, and no object may have others.
+#[test]
+fn the_schema_documents_everything() -> Result<(), Failure> {
+    fn walk(schema: &Value, path: &str, missing: &mut Vec<String>) {
+        let Some(schema) = schema.as_object() else { return };
+        if schema.get("type") == Some(&"object".into()) && schema.get("additionalProperties") != Some(&false.into()) {
+            missing.push(format!("{path}: other properties are allowed"));
+        }
+        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            if property.get("description").is_none_or(|text| text == "") {
+                missing.push(format!("{path}: no description"));
+            }
+            walk(property, &path, missing);
+        }
+        schema.get("items").into_iter().for_each(|items| walk(items, &format!("{path}[]"), missing));
+        for (name, inner) in schema.get("$defs").and_then(Value::as_object).into_iter().flatten() {
+            walk(inner, name, missing);
+        }
+    }
+    let schema: Value = serde_json::from_str(&fs::read_to_string(root().join("docs/json/explain.schema.json"))?)?;
+    let mut missing = Vec::new();
+    walk(&schema, "", &mut missing);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn a_terminal_gets_no_control_character_of_others() -> Result<(), Failure> {
+    for (arguments, _) in CASES {
+        for color in ["always", "never"] {
+            let output = unjinja(&[&["-v", "explain", "--color", color], arguments].concat())?;
+            let (said, logged) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+            assert!(said.contains('\u{1b}') == (color == "always"), "{arguments:?}");
+            let (plain, logged) = (without_colours(&said)?, without_colours(&logged)?);
+            let hidden = |c: char| {
+                (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            };
+            assert!(!plain.contains(hidden), "{arguments:?}: a hidden character");
+            assert!(!logged.contains(hidden), "{arguments:?}: a hidden character in the log");
+        }
+    }
+    Ok(())
+}
+
+/// A text without our own colours: a number or several, and an `m`. Any other escape is an error.
+fn without_colours(text: &str) -> Result<String, Failure> {
+    let mut pieces = text.split('\u{1b}');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (codes, rest) = piece.split_once('m').ok_or("an escape that is no colour")?;
+        let numbers = codes.strip_prefix('[').unwrap_or("x");
+        if !numbers.chars().all(|c| c.is_ascii_digit() || c == ';') {
+            return Err(format!("an escape that is no colour: {codes:?}").into());
+        }
+        plain.push_str(rest);
+    }
+    Ok(plain)
+}
+
+#[test]
+fn colour_obeys_the_environment() -> Result<(), Failure> {
+    let colours = |variable: Option<(&str, &str)>, arguments: &[&str]| -> Result<bool, Failure> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
+        command.args(["explain", "generated/specs/qwen3_coder.toml"]).args(arguments).current_dir(root());
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").envs(variable);
+        Ok(command.output()?.stdout.contains(&0x1b))
+    };
+    // Nobody reads a terminal here.
+    assert!(!colours(None, &[])?);
+    assert!(colours(Some(("CLICOLOR_FORCE", "1")), &[])?);
+    assert!(!colours(Some(("NO_COLOR", "1")), &[])?);
+    assert!(colours(Some(("NO_COLOR", "1")), &["--color", "always"])?);
+    Ok(())
+}
+
+#[test]
+fn a_page_holds_nothing_but_text() -> Result<(), Failure> {
+    for (arguments, _) in CASES {
+        let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explain.html");
+        let path = page.to_str().ok_or("a path that is no text")?;
+        let output = unjinja(&[&["explain", "--html", path], arguments].concat())?;
+        let said = String::from_utf8(output.stdout)?;
+        assert_eq!(said.lines().count(), 1, "{said}");
+        let text = fs::read_to_string(&page)?;
+        for bad in
+            ["<script", "<img", "<link", "<iframe", "onerror=alert(1)>\"", " onload='", "http:", "https:", "url("]
+        {
+            // Names of namespaces are no addresses.
+            let text = text.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xlink", "");
+            let from_template = text.contains(bad) && !text.contains(&format!("&lt;{}", &bad[1..]));
+            assert!(!text.contains(bad) || !from_template, "{arguments:?}: {bad}");
+        }
+        let hidden =
+            |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        assert!(!text.contains(hidden), "{arguments:?}: a hidden character");
+        balanced(&text).map_err(|problem| format!("{arguments:?}: {problem}"))?;
+    }
+    Ok(())
+}
+
+/// Whether every element that a page opens is closed where it must be, only the elements that we write stand there, and
+/// no attribute of theirs runs anything or leads elsewhere.
+fn balanced(page: &str) -> Result<(), Failure> {
+    const VOID: [&str; 8] = ["meta", "br", "path", "rect", "circle", "line", "!doctype", "hr"];
+    const OURS: &str = " html head title style body header p h1 span b div nav ol li a main section h2 h3 h4 ul pre dl dt \
+                        dd details summary figure figcaption code table thead tbody tr th td footer svg g text ";
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(at) = rest.find('<') {
+        let tag = &rest[at + 1..];
+        let end = tag.find('>').ok_or("a tag without an end")?;
+        let (inside, after) = (&tag[..end], &tag[end + 1..]);
+        rest = after;
+        let name = inside.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();
+        if let Some(name) = inside.strip_prefix('/') {
+            let expected = open.pop();
+            if expected != Some(name) {
+                return Err(format!("</{name}> closes {expected:?}").into());
+            }
+        } else if !VOID.contains(&name) && !inside.ends_with('/') {
+            if !OURS.contains(&format!(" {name} ")) {
+                return Err(format!("an element <{inside}>").into());
+            }
+            open.push(name);
+        }
+        for attribute in inside.split([' ', '\n']).skip(1) {
+            let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+            let is_link = matches!(key, "href" | "src" | "action" | "style" | "xlink:href");
+            let stays = value.starts_with("\"#") || (key == "style" && !value.contains("url"));
+            if key.starts_with("on") || (is_link && !stays) {
+                return Err(format!("an attribute in <{inside}>").into());
+            }
+        }
+        if name == "style" && !inside.starts_with('/') {
+            let style = &rest[..rest.find("</style>").ok_or("a style without an end")?];
+            if style.contains("url(") || style.contains("@import") {
+                return Err("a style that reaches out".into());
+            }
+            rest = &rest[style.len()..];
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("left open: {open:?}").into()) }
+}
+
+#[test]
+fn comparisons_are_logged_as_they_run() -> Result<(), Failure> {
+    let template = "templates/hermes.jinja";
+    let silent = unjinja(&["analyze", template])?;
+    assert!(silent.stderr.is_empty());
+    let spoken = unjinja(&["analyze", "-v", template])?;
+    assert_eq!(silent.stdout, spoken.stdout, "the log is on standard error");
+    let log = String::from_utf8(spoken.stderr)?;
+    assert!(log.lines().all(|line| line.starts_with("hermes.jinja: ")), "{log}");
+    let two = "hermes.jinja: T2 one call | two calls: tools.per_call_start = \"\\n<tool_call>\\n\"";
+    assert!(log.lines().any(|line| line.starts_with(two)), "{log}");
+    assert!(log.contains("hermes.jinja: T2 [again] one call | two calls: "), "{log}");
+    // The variable does the same, and every command that analyses has it.
+    for arguments in
+        [&["verify", "--count", "2", template][..], &["codegen", template], &["grammar", "--template", template]]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
+        let output = command.args(arguments).env("UNJINJA_LOG", "1").current_dir(root()).output()?;
+        assert_eq!(String::from_utf8(output.stderr)?, log, "{arguments:?}");
+    }
+    Ok(())
+}
+
+/// Texts on their grounds have the contrast of 4.5 that WCAG asks for (AA), light and dark.
+#[test]
+fn the_page_can_be_read() -> Result<(), Failure> {
+    let css = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/explain/page.css"))?;
+    let (light, rest) = css.split_once("@media (prefers-color-scheme: dark)").ok_or("no dark colours")?;
+    let (dark, _) = rest.split_once("* {").ok_or("no end of the dark colours")?;
+    let on_all =
+        ["text", "muted", "accent"].into_iter().flat_map(|text| ["bg", "surface", "sunken"].map(|on| (text, on)));
+    let tints = ["user", "content", "reasoning", "name", "argument", "value", "id", "mark", "bad"];
+    let mut pairs: Vec<(String, String)> = on_all.map(|(text, on)| (text.to_owned(), on.to_owned())).collect();
+    for tint in tints {
+        pairs.push(("text".to_owned(), format!("{tint}-bg")));
+        pairs.push(("surface".to_owned(), tint.to_owned()));
+    }
+    for (text, on) in [("good", "good-bg"), ("bad", "bad-bg"), ("mark", "mark-bg"), ("bad", "sunken"), ("good", "bg")] {
+        pairs.push((text.to_owned(), on.to_owned()));
+    }
+    for (scheme, block) in [("light", light), ("dark", dark)] {
+        for (text, on) in &pairs {
+            let (a, b) = (luminance(block, text)?, luminance(block, on)?);
+            let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+            assert!(contrast >= 4.5, "{scheme}: --{text} on --{on}: {contrast:.2}");
+        }
+    }
+    Ok(())
+}
+
+/// The relative luminance of a colour that a block of CSS names.
+fn luminance(css: &str, name: &str) -> Result<f64, Failure> {
+    let (_, rest) = css.split_once(&format!("--{name}: #")).ok_or_else(|| format!("no --{name}"))?;
+    let part = |at: usize| -> Result<f64, Failure> {
+        let value = f64::from(u8::from_str_radix(rest.get(at..at + 2).ok_or("a short colour")?, 16)?) / 255.0;
+        Ok(if value <= 0.039_28 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })
+    };
+    Ok(0.2126 * part(0)? + 0.7152 * part(2)? + 0.0722 * part(4)?)
+}
