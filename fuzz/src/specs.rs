@@ -106,9 +106,13 @@ pub fn make_ready() {
     LazyLock::force(&KNOWN);
 }
 
-/// What the parsers of all models name, and the grammars of tools.
+/// What generated code may name: what the parsers of all models do, and the grammars of tools, and what stands in the
+/// generators themselves.
 static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut names = HashSet::new();
+    for generator in [include_str!("../../codegen/src/rust.rs"), include_str!("../../codegen/src/gbnf.rs")] {
+        identifiers(generator.parse().unwrap_or_default(), &mut names);
+    }
     let runtime = quote!(::unjinja);
     for model in models::all() {
         identifiers(model.lowered.tokens(&model.spec, &runtime), &mut names);
