@@ -90,10 +90,10 @@ fn nothing_that_is_published_needs_a_newer_compiler() -> Result<(), Failure> {
         let package = packages[id];
         if package["source"].is_null() {
             assert_eq!(package["rust_version"].as_str(), Some(promised), "{id}");
-        } else if let Some(needs) = package["rust_version"].as_str() {
-            if version(needs) > version(promised) {
-                newer.push(format!("{id} needs Rust {needs}"));
-            }
+        } else if let Some(needs) = package["rust_version"].as_str()
+            && version(needs) > version(promised)
+        {
+            newer.push(format!("{id} needs Rust {needs}"));
         }
         for dependency in nodes[id]["deps"].as_array().into_iter().flatten() {
             let kinds = dependency["dep_kinds"].as_array().into_iter().flatten();
