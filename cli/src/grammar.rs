@@ -13,7 +13,7 @@ use unjinja_spec::FormatSpec;
 
 use crate::failure::{Done, Failure};
 use crate::whose::{self, Whose};
-use crate::{Switch, input, output};
+use crate::{Switch, input, output, visible};
 
 /// The arguments of `grammar`.
 #[derive(Args)]
@@ -114,29 +114,39 @@ fn print(grammar: &Grammar, format: crate::Format) -> Done {
     let (lazy, whole) = ("from a trigger on", "the whole turn");
     writeln!(out, "# holds for: {}", if grammar.lazy { lazy } else { whole })?;
     for trigger in &grammar.triggers {
-        writeln!(out, "# trigger, a {}: {}", trigger.kind(), json!(trigger.value()))?;
+        writeln!(out, "# trigger, a {}: {}", trigger.kind(), quoted(&json!(trigger.value())))?;
     }
     for (what, texts) in [("preserved tokens", &grammar.preserved_tokens), ("stops", &grammar.stops)] {
         if !texts.is_empty() {
-            writeln!(out, "# {what}: {}", json!(texts))?;
+            writeln!(out, "# {what}: {}", quoted(&json!(texts)))?;
         }
     }
     if !grammar.prefill.is_empty() {
-        writeln!(out, "# to be accepted first, for the prompt wrote it: {}", json!(grammar.prefill))?;
+        writeln!(out, "# to be accepted first, for the prompt wrote it: {}", quoted(&json!(grammar.prefill)))?;
     }
     if let Some(reasoning) = &grammar.reasoning {
         let open = if reasoning.open { ", open at the beginning" } else { "" };
-        writeln!(out, "# reasoning: from {} to {}{open}", json!(reasoning.start), json!(reasoning.end))?;
+        writeln!(
+            out,
+            "# reasoning: from {} to {}{open}",
+            quoted(&json!(reasoning.start)),
+            quoted(&json!(reasoning.end))
+        )?;
     }
     for Wider { tool, what } in &grammar.widened {
         let tool = if tool.is_empty() { "the response" } else { tool };
-        writeln!(out, "# wider than the schema of {tool}: {what}")?;
+        writeln!(out, "{}", visible::line(&format!("# wider than the schema of {tool}: {what}")))?;
     }
     if grammar.text.is_empty() {
         writeln!(out, "# nothing is to be constrained")?;
     }
     out.write_all(grammar.text.as_bytes())?;
     Ok(())
+}
+
+/// A value as JSON that a terminal may show.
+fn quoted(value: &Value) -> String {
+    visible::line(&value.to_string())
 }
 
 fn row(grammar: &Grammar) -> Map<String, Value> {

@@ -122,8 +122,6 @@ pub enum DiagnosticKind {
     ArgumentTypeMismatch,
     /// A second call came though parallel calls were off.
     ParallelCall,
-    /// A limit of the parser was reached; the detail says which.
-    Limit,
 }
 
 impl fmt::Display for Diagnostic {
@@ -145,8 +143,6 @@ impl fmt::Display for Diagnostic {
                 return write!(f, "the argument `{detail}` has none of the types that the tool's schema allows");
             }
             DiagnosticKind::ParallelCall => "there is more than one call, though parallel calls are off",
-            DiagnosticKind::Limit if detail.is_empty() => "a limit of the parser was reached",
-            DiagnosticKind::Limit => return write!(f, "a limit of the parser was reached: {detail}"),
         };
         f.write_str(sentence)
     }
@@ -238,7 +234,7 @@ mod tests {
         for (form, says) in [
             (json!({}), "`kind` is missing"),
             (json!({"kind": "odd"}), "no kind of diagnostic is called `odd`"),
-            (json!({"kind": "limit", "call": -1}), "`call` is -1, and must be a position"),
+            (json!({"kind": "parallel_call", "call": -1}), "`call` is -1, and must be a position"),
         ] {
             let error = serde_json::from_value::<Diagnostic>(form).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");

@@ -114,14 +114,13 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 
 impl DiagnosticKind {
     /// Every kind.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::UnknownTool,
         Self::MalformedArguments,
         Self::IncompleteCall,
         Self::InvalidUtf8,
         Self::ArgumentTypeMismatch,
         Self::ParallelCall,
-        Self::Limit,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -132,7 +131,6 @@ impl DiagnosticKind {
             Self::InvalidUtf8 => "invalid_utf8",
             Self::ArgumentTypeMismatch => "argument_type_mismatch",
             Self::ParallelCall => "parallel_call",
-            Self::Limit => "limit",
         }
     }
 }

@@ -49,8 +49,8 @@ fn says_what_is_not_as_expected() {
         (Case::new("x").content("x").reasoning("r"), "reasoning\n    expected \"r\"\n    found    \"\""),
         (Case::new("x").content("x ").call("f", json!({})), "tool calls\n    expected [\"f\"]\n    found    []"),
         (
-            Case::new("x").content("x").diagnostic(DiagnosticKind::Limit),
-            "diagnostics\n    expected [Limit]\n    found    []",
+            Case::new("x").content("x").diagnostic(DiagnosticKind::ParallelCall),
+            "diagnostics\n    expected [ParallelCall]\n    found    []",
         ),
     ] {
         let message = case.check(&ECHO).unwrap_err().to_string();

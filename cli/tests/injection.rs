@@ -1,0 +1,98 @@
+//! What stands in a template never leaves its place in what the commands print: a terminal, a page, an SVG, an annotation
+//! of a workflow, a summary in Markdown, TOML, Rust.
+
+#[path = "support/transcript.rs"]
+mod transcript;
+
+use std::error::Error;
+use std::fs;
+
+use transcript::{Place, root};
+
+type Failure = Box<dyn Error>;
+
+/// What a marker of a hostile template holds. Jinja takes `'` and `\` for its own, so they are left out.
+const HOSTILE: &str =
+    "\"#*/ {}|`<img src=x onerror=y></pre></code></script><script>\u{1b}[31m\u{1b}]0;t\u{7}\u{202e}::error::%0A";
+
+/// The name of a hostile file.
+const FILE: &str = "a\u{1b}[31m\u{202e} \"$(x)`,::error::.jinja";
+
+/// Characters that move the cursor, colour a terminal or turn the text around.
+fn moves(text: &str) -> bool {
+    text.chars().any(|c| {
+        (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    })
+}
+
+fn place() -> Result<Place, Failure> {
+    let place = Place::new("injection", "all")?;
+    let template = fs::read_to_string(root().join("templates/hermes.jinja"))?;
+    let hostile = template.replace("'<tool_call>\\n{", &format!("'<tool_call {HOSTILE}>\\n{{"));
+    assert_ne!(template, hostile);
+    place.write(&format!("templates/{FILE}"), hostile.as_bytes())?;
+    place.write("fine/hermes.jinja", template.as_bytes())?;
+    place.write("hostile/hermes.jinja", hostile.as_bytes())?;
+    let output =
+        format!("{HOSTILE}<tool_call {HOSTILE}>\n{{\"name\": \"f\", \"arguments\": {{\"a\": \"b\"}}}}\n</tool_call>");
+    place.write("output.txt", output.as_bytes())?;
+    assert_eq!(place.run("unjinja analyze fine -o specs", b"")?.code, 0);
+    Ok(place)
+}
+
+#[test]
+fn nothing_leaves_its_place() -> Result<(), Failure> {
+    let place = place()?;
+    let mut wrong = Vec::new();
+    for command in [
+        "unjinja analyze templates",
+        "unjinja analyze hostile",
+        "unjinja verify templates hostile --count 5",
+        "unjinja check hostile --specs specs",
+        "unjinja check templates --specs specs",
+        "unjinja check templates hostile --specs specs --format github",
+        "unjinja check templates hostile --specs specs --format markdown",
+        "unjinja check templates --specs nowhere",
+        "unjinja -v analyze hostile",
+        "unjinja explain hostile/hermes.jinja --output output.txt",
+        "unjinja explain hostile/hermes.jinja --output output.txt --html page.html",
+        "unjinja parse --template hostile/hermes.jinja output.txt",
+        "unjinja parse --template hostile/hermes.jinja --stream output.txt",
+        "unjinja parse --template nowhere/\u{1b}[31m.jinja output.txt",
+        "unjinja grammar --template hostile/hermes.jinja --diagram grammar.svg",
+        "unjinja codegen hostile/hermes.jinja",
+        "unjinja parse --model \u{1b}[31m\u{202e} output.txt",
+    ] {
+        let said = place.run(command, b"")?;
+        for (what, text) in [("output", &said.stdout), ("errors", &said.stderr)] {
+            if moves(text) {
+                wrong.push(format!("{command}: {what}: {text:?}"));
+            }
+        }
+        if command.ends_with("markdown") && ["<img", "<script", "</script"].iter().any(|tag| said.stdout.contains(tag))
+        {
+            wrong.push(format!("{command}: {}", said.stdout));
+        }
+        if command.ends_with("github") {
+            // One annotation a line, and nothing that begins another.
+            let commands = said.stdout.lines().map(|line| {
+                line.matches("::error ").count()
+                    + line.matches("::warning ").count()
+                    + line.matches("::notice ").count()
+            });
+            let starts = said.stdout.lines().all(|line| line.starts_with("::"));
+            if said.stdout.is_empty() || !starts || commands.max() != Some(1) {
+                wrong.push(format!("{command}: {}", said.stdout));
+            }
+        }
+    }
+    for file in ["page.html", "grammar.svg"] {
+        let text = place.read(file)?;
+        assert!(text.contains("onerror"), "{file} does not show the marker");
+        if moves(&text) || ["<img", "<script", "</script"].iter().any(|tag| text.contains(tag)) {
+            wrong.push(format!("{file} holds what the template wrote"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
