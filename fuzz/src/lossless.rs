@@ -169,10 +169,12 @@ impl<'a> Judge<'a> {
             ToolFormat::JsonNative | ToolFormat::TagWithJson => !self.model.spec.tools.uses_python_dicts,
             _ => false,
         };
-        // A name may be written with escapes; arguments that the model wrote as JSON are its own bytes.
+        // A name may be written with escapes; arguments that the model wrote as JSON are its own bytes, or a string that
+        // holds them.
         let mut least = Some(find(name).unwrap_or(from));
         if is_json && !arguments.is_empty() && arguments != b"{}" {
-            least = least.and_then(|least| Some(least.max(find(arguments)?)));
+            let found = find(arguments).or_else(|| find_unescaped(&self.text[from..], arguments).map(|at| from + at));
+            least = least.and_then(|least| Some(least.max(found?)));
         }
         let first = least.unwrap_or(self.text.len() + 1);
         let arguments = arguments.to_vec();
@@ -181,4 +183,39 @@ impl<'a> Judge<'a> {
         };
         (first..=self.text.len()).filter(fits)
     }
+}
+
+/// Where a part ends that a text holds with JSON's escapes.
+fn find_unescaped(text: &[u8], part: &[u8]) -> Option<usize> {
+    let (mut bytes, mut ends, mut at) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()), 0);
+    while let Some(&byte) = text.get(at) {
+        let hex = |at: usize| {
+            let digits = std::str::from_utf8(text.get(at..at + 4)?).ok()?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        let (char, length) = match (byte, text.get(at + 1)) {
+            (b'\\', Some(b'n')) => (Some('\n'), 2),
+            (b'\\', Some(b't')) => (Some('\t'), 2),
+            (b'\\', Some(b'r')) => (Some('\r'), 2),
+            (b'\\', Some(b'b')) => (Some('\u{8}'), 2),
+            (b'\\', Some(b'f')) => (Some('\u{c}'), 2),
+            (b'\\', Some(b'"' | b'\\' | b'/')) => (text.get(at + 1).map(|&byte| char::from(byte)), 2),
+            (b'\\', Some(b'u')) => match (hex(at + 2), text.get(at + 6..at + 8), hex(at + 8)) {
+                (Some(high @ 0xD800..0xDC00), Some(b"\\u"), Some(low @ 0xDC00..0xE000)) => {
+                    (char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)), 12)
+                }
+                (Some(code), ..) => (Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)), 6),
+                (None, ..) => (None, 1),
+            },
+            _ => (None, 1),
+        };
+        at += length;
+        match char {
+            Some(char) => bytes.extend(char.encode_utf8(&mut [0; 4]).bytes()),
+            None => bytes.push(byte),
+        }
+        ends.resize(bytes.len(), at);
+    }
+    let start = bytes.windows(part.len().max(1)).position(|window| window == part)?;
+    ends.get(start + part.len().checked_sub(1)?).copied()
 }
