@@ -66,6 +66,10 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
     for table in ["turn", "reasoning", "content", "tools", "alternatives", "tokens", "generation_prompt"] {
         parsed.get(table).into_iter().for_each(|value| texts(value, &mut out));
     }
+    // A model may write the last tag of its turn's start alone, and stops at the first tag of its end.
+    let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
+    out.extend(start.rfind('<').map(|at| start[at..].to_owned()));
+    out.extend(end.find('>').map(|at| end[..=at].to_owned()));
     out.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     out.dedup();
     out
