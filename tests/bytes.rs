@@ -17,6 +17,45 @@ const BYTES: [(&[u8], bool); 6] = [
     ("e\u{301}\u{200d}".as_bytes(), true),
 ];
 
+/// Found by fuzzing: whole, such an id was read on to the next brace, past the opener of another call.
+#[test]
+fn a_call_behind_a_name_or_an_id_that_is_no_text_is_found_whatever_the_cut() -> Result<(), Failure> {
+    let (mut tried, mut found) = (0, 0);
+    for model in own_models()? {
+        let (spec, name) = (&model.spec, &model.spec.template.name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
+        let (tools, id) = (&spec.tools, &spec.tools.call_id);
+        let opener = [&*tools.section_start, &tools.per_call_start, &tools.function.name_prefix].concat();
+        let call = [&opener, "now", &id.prefix, "a1", &id.suffix, &tools.function.name_suffix, &tools.arguments.start]
+            .concat()
+            + "{}";
+        let options = Options::new().generation_prompt(&spec.turn.assistant_start);
+        for broken in ["na\u{FFFD}me", "now"] {
+            let broken = [&opener, broken, &id.prefix, "call\u{FFFD}0"].concat();
+            let text = [&*broken, &broken, "{", &call].concat();
+            for lone in [b"\xFF".as_slice(), b"\xE2", b"\xF0\x9F", b"\xE2 "] {
+                let text = replaced(&text, lone);
+                let whole = Transcript::of(parser, &text, &Cut::Whole, &options);
+                found += whole.message.tool_calls.len();
+                let pieces = [1, 2, 3, 7].map(Cut::Chunks).into_iter().chain((0..text.len()).map(Cut::At));
+                for cut in pieces {
+                    tried += 1;
+                    let other = Transcript::of(parser, &text, &cut, &options);
+                    assert!(other == whole, "{name}, {cut}: {}: {other:?}, not {whole:?}", text.escape_ascii());
+                }
+            }
+        }
+    }
+    assert!(tried > 5000 && found > 50, "{tried} texts, {found} calls: too few to show anything");
+    Ok(())
+}
+
+/// A text with `bytes` wherever it has a replacement character.
+fn replaced(text: &str, bytes: &[u8]) -> Vec<u8> {
+    text.split('\u{FFFD}').map(str::as_bytes).collect::<Vec<_>>().join(bytes)
+}
+
 #[test]
 fn bytes_that_are_no_characters_are_replaced_and_told_in_every_part() -> Result<(), Failure> {
     let mut tried = 0;

@@ -60,7 +60,10 @@ impl Io<'_> {
                 }
             }
             if let Some(misfit) = memory.name_so_far.take(byte) {
-                return self.no_name(start + misfit);
+                let misfit = start + misfit;
+                // In pieces, bytes that are no text would have shown at the end of theirs.
+                let odd = self.odd_bytes(start, at).unwrap_or(misfit);
+                return self.no_name(odd.min(misfit));
             }
         }
         match self.odd_bytes(start, self.text.len()) {
