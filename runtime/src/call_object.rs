@@ -7,8 +7,8 @@ use arguments::{Arguments, Piece};
 use reader::Reader;
 
 use crate::io::MAX_NAME;
-use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token, next_special};
-use crate::markers::ByteSet;
+use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token, next_special, printable_len};
+use crate::markers::Begins;
 use crate::python::Translator;
 use crate::short::Short;
 
@@ -101,14 +101,33 @@ pub(crate) enum Part {
     /// A byte that was asked for follows, outside of strings.
     Stop,
     /// The [name](CallObject::name) is known, and with it the [id](CallObject::id), if there was one: exactly once,
-    /// before any arguments.
-    Name,
+    /// before any arguments. Says where they stand among the bytes as they are, if they do.
+    Name(Option<Head>),
     /// The id that comes after the name, at most once.
     Id,
     /// The next piece of the arguments' JSON text: the last so many bytes of them.
     Arguments(usize),
     /// The next piece of the arguments' JSON text is what was [written](CallObject::written).
     Written,
+}
+
+/// Where name and id stand, from where to where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) name: (usize, usize),
+    pub(crate) id: Option<(usize, usize)>,
+}
+
+/// The arguments behind the name, and what closes the object.
+pub(crate) struct Rest {
+    /// From where to where the arguments stand that were read.
+    pub(crate) arguments: (usize, usize),
+    /// Where the id stands, if it comes after them.
+    pub(crate) id: Option<(usize, usize)>,
+    /// So many bytes were taken.
+    pub(crate) taken: usize,
+    /// The object ended with them.
+    pub(crate) done: bool,
 }
 
 /// Reads one call object.
@@ -204,33 +223,26 @@ impl CallObject {
     }
 
     /// Takes the next bytes of an object of this shape (the same each time), up to the first thing to report; says what
-    /// it is and how many bytes were taken. Once the name is known it stops before a byte outside of strings that is
-    /// one of `stops` and stands at or after `from`.
+    /// it is and how many bytes were taken. Once the name is known it stops before a byte outside of strings with
+    /// which one of `stops` may begin, at or after `from`.
     pub(crate) fn next<S: Syntax>(
         &mut self,
         shape: &CallShape<'_>,
         bytes: &[u8],
         from: usize,
-        stops: &ByteSet,
+        stops: &Begins,
     ) -> (Part, usize) {
         if self.named && self.arguments.release() {
             return (Part::Written, 0);
         }
         let mut taken = 0;
-        if !S::PYTHON {
-            match self.at {
-                At::Before => {
-                    if let Some(count) = self.usual_head(shape, bytes) {
-                        return (Part::Name, count);
-                    }
-                }
-                At::After | At::Value if self.named && !self.has_arguments => {
-                    taken = self.usual_key(shape, bytes, stops).unwrap_or(0);
-                }
-                _ => {}
-            }
+        if !S::PYTHON
+            && self.at == At::Before
+            && let Some((head, count)) = self.usual_head(shape, bytes)
+        {
+            return (Part::Name(Some(head)), count);
         }
-        let stops = if self.named { stops } else { &ByteSet::EMPTY };
+        let stops = if self.named { stops } else { &Begins::NOTHING };
         while let Some(&byte) = bytes.get(taken) {
             let step = match self.at {
                 At::InKey => self.in_key::<S>(shape, &bytes[taken..]),
@@ -238,7 +250,7 @@ impl CallObject {
                 At::Done => return (Part::Done, taken),
                 At::Lost => return (Part::Misfit, taken),
                 _ if is_space(byte) => Step::Taken(1),
-                _ if stops.has(byte) && taken >= from => return (Part::Stop, taken),
+                _ if taken >= from && stops.at(bytes, taken) => return (Part::Stop, taken),
                 _ => self.structure::<S>(byte),
             };
             match step {
@@ -320,26 +332,32 @@ impl CallObject {
 
     /// The start of an object as nearly all are written, all of it at hand: what is before the name are short strings, and
     /// so is the name. Gives its length, up to the name's end.
-    fn usual_head(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<usize> {
+    fn usual_head(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<(Head, usize)> {
+        // From a text to the quote that closes it, by what follows that.
+        let place = |text: &[u8], after: &[u8]| {
+            let end = bytes.len() - after.len() - 1;
+            (end - text.len(), end)
+        };
         let mut rest = after_space(bytes.strip_prefix(b"{")?);
         let (mut depth, mut id) = (1, None);
-        loop {
+        let (name, at) = loop {
+            // The most usual one needs no look at the others.
+            if let Some(value) = after_key(rest, shape.name_field)
+                && shape.role(shape.name_field.as_bytes(), depth) == Role::Name
+            {
+                let (name, after) = usual_string(value)?;
+                (self.at, self.role, rest) = (At::After, Role::Name, after);
+                break (name, place(name, after));
+            }
             let (key, after) = usual_string(rest)?;
             let value = after_space(after_space(after).strip_prefix(b":")?);
             let known = !shape.strict || shape.is_known(key, depth);
             rest = match shape.role(key, depth) {
                 _ if !known => return None,
-                Role::Name => {
-                    let (name, after) = usual_string(value)?;
-                    self.text.set(name);
-                    (self.at, self.role, rest) = (At::After, Role::Name, after);
-                    break;
-                }
                 Role::NameAsKey => {
-                    self.text.set(key);
                     let colon = after.strip_prefix(b":")?;
                     (self.at, self.role, rest) = (At::Value, Role::Arguments, colon);
-                    break;
+                    break (key, place(key, after));
                 }
                 Role::Function if depth == 1 => {
                     depth = 2;
@@ -348,32 +366,76 @@ impl CallObject {
                 }
                 Role::Id if id.is_none() => {
                     let (text, after) = usual_string(value)?;
-                    id = Some(text);
+                    self.id.set(text);
+                    id = Some(place(text, after));
                     after
                 }
                 Role::Other => usual_string(value)?.1,
                 _ => return None,
             };
             rest = after_space(after_space(rest).strip_prefix(b",")?);
-        }
-        if let Some(id) = id {
-            self.id.set(id);
-            self.has_id = true;
-        }
+        };
+        self.has_id = id.is_some();
+        self.text.set(name);
         self.depth = depth;
         self.has_function = depth == 2;
         self.named = true;
-        Some(bytes.len() - rest.len())
+        Some((Head { name: at, id }, bytes.len() - rest.len()))
     }
 
-    /// What stands between the name and the arguments in such an object; from there on it is their reader's. Gives its
-    /// length.
+    /// The rest of such an object, right behind its name, as far as it is at hand: what comes between, the arguments, what
+    /// closes it.
+    pub(crate) fn usual_rest(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &Begins) -> Option<Rest> {
+        let from = self.usual_key(shape, bytes, stops)?;
+        let mut rest = &bytes[from..];
+        let progress = self.reader.scanner().feed_until(rest, 0, stops);
+        self.has_arguments = true;
+        self.arguments.begin_native();
+        let count = match progress {
+            Progress::More => rest.len(),
+            Progress::Done(count) | Progress::Stop(count) => count,
+        };
+        let arguments = (from, from + count);
+        rest = &rest[count..];
+        let mut id = None;
+        if let Progress::Done(_) = progress {
+            self.end_value();
+            let plain = !b"{},:\"".iter().any(|&byte| stops.firsts.has(byte));
+            while plain && self.depth > 0 {
+                match after_space(rest) {
+                    [b'}', after @ ..] => {
+                        self.depth -= 1;
+                        rest = after;
+                    }
+                    [b',', after @ ..] if !self.has_id => {
+                        let value = after_key(after_space(after), shape.id_field);
+                        let Some((text, after)) = value.and_then(usual_string) else { break };
+                        self.has_id = true;
+                        self.id.set(text);
+                        let end = bytes.len() - after.len() - 1;
+                        id = Some((end - text.len(), end));
+                        rest = after;
+                    }
+                    _ => break,
+                }
+            }
+            if self.depth == 0 {
+                self.at = At::Done;
+            }
+        }
+        Some(Rest { arguments, id, taken: bytes.len() - rest.len(), done: self.at == At::Done })
+    }
+
+    /// What stands between the name and the arguments; from there on it is their reader's. Gives its length.
     #[inline]
-    fn usual_key(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &ByteSet) -> Option<usize> {
+    fn usual_key(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &Begins) -> Option<usize> {
+        if !self.named || self.has_arguments {
+            return None;
+        }
         let mut rest = bytes;
         if self.at == At::After {
             let elsewhere = (!shape.function_field.is_empty() && self.depth == 1) || shape.args_field.is_empty();
-            if elsewhere || stops.has(b',') || stops.has(b'"') || stops.has(b':') {
+            if elsewhere || b",\":".iter().any(|&byte| stops.firsts.has(byte)) {
                 return None;
             }
             let [b',', after @ ..] = rest else { return None };
@@ -413,7 +475,7 @@ impl CallObject {
                 if self.role == Role::NameAsKey {
                     self.role = Role::Arguments;
                     self.named = true;
-                    return Step::Report(Part::Name, 1);
+                    return Step::Report(Part::Name(None), 1);
                 }
                 Step::Taken(1)
             }
@@ -514,7 +576,7 @@ impl CallObject {
             return Progress::More;
         }
         let bytes = [byte];
-        let (progress, json) = self.reader.feed::<S>(&bytes, usize::MAX, &ByteSet::EMPTY);
+        let (progress, json) = self.reader.feed::<S>(&bytes, usize::MAX, &Begins::NOTHING);
         self.unescaped.clear();
         self.unescaper.feed(json, &mut self.unescaped);
         self.too_long |= !self.text.push(&self.unescaped);
@@ -571,7 +633,7 @@ impl CallObject {
     }
 
     /// Bytes of a value.
-    fn in_value<S: Syntax>(&mut self, bytes: &[u8], from: usize, stops: &ByteSet) -> Step {
+    fn in_value<S: Syntax>(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Step {
         match self.role {
             Role::Name => return self.in_name::<S>(bytes),
             Role::Id => return self.in_id::<S>(bytes),
@@ -627,12 +689,12 @@ impl CallObject {
         }
         self.named = true;
         self.end_value();
-        Step::Report(Part::Name, count)
+        Step::Report(Part::Name(None), count)
     }
 
     /// Bytes of an id: a string, or a number taken as it is written.
     fn in_id<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
-        let (progress, json) = self.reader.feed::<S>(bytes, usize::MAX, &ByteSet::EMPTY);
+        let (progress, json) = self.reader.feed::<S>(bytes, usize::MAX, &Begins::NOTHING);
         if self.id_quoted.is_none() {
             self.id_quoted = json.first().map(|&byte| byte == b'"');
         }
@@ -675,14 +737,17 @@ fn after_space(bytes: &[u8]) -> &[u8] {
 #[inline]
 fn usual_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = bytes.strip_prefix(b"\"")?;
-    let text = |&&byte: &&u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-    let count = rest.iter().take(Short::IN_PLACE).take_while(text).count();
-    (count > 0 && rest.get(count) == Some(&b'"')).then(|| (&rest[..count], &rest[count + 1..]))
+    let count = printable_len(&rest[..rest.len().min(Short::IN_PLACE + 1)]);
+    let (text, after) = (rest.get(..count)?, rest.get(count..)?.strip_prefix(b"\"")?);
+    (1..=Short::IN_PLACE).contains(&count).then_some((text, after))
 }
 
 /// What follows a key and its colon.
 #[inline]
 fn after_key<'b>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
+    if key.is_empty() {
+        return None;
+    }
     let rest = bytes.strip_prefix(b"\"")?.strip_prefix(key.as_bytes())?.strip_prefix(b"\"")?;
     Some(after_space(after_space(rest).strip_prefix(b":")?))
 }

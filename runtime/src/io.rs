@@ -88,6 +88,8 @@ enum Written {
 #[derive(Debug)]
 struct Call {
     index: usize,
+    /// The tool of that name, by its position.
+    tool: Option<usize>,
     written: Written,
     malformed: bool,
 }
@@ -200,6 +202,10 @@ pub struct Io<'a> {
     /// The same text, where it is known to be UTF-8.
     pub(crate) valid: Option<&'a str>,
     pub(crate) last: bool,
+    /// The name that was read last, where it is known to be UTF-8.
+    pub(crate) captured: Option<&'a str>,
+    /// The id that was read for the next call, likewise.
+    pub(crate) captured_id: Option<&'a str>,
     pub(crate) sink: &'a mut dyn FnMut(Event<'_>),
 }
 
@@ -262,11 +268,11 @@ impl Io<'_> {
         // What was looked at before is white space.
         let mut at = self.memory.look.from.max(pos);
         if !self.memory.look.pending() {
-            let rest = &self.text[at..];
-            let room = pos + MAX_SPACE + 1 - at;
-            let space = rest.iter().take(room).take_while(|b| b.is_ascii_whitespace()).count();
-            self.memory.look.work.add(space);
-            at += space;
+            let from = at;
+            while at - pos <= MAX_SPACE && self.text.get(at).is_some_and(u8::is_ascii_whitespace) {
+                at += 1;
+            }
+            self.memory.look.work.add(at - from);
             if at - pos > MAX_SPACE || (at == self.text.len() && self.last) {
                 return other(self);
             }

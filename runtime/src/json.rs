@@ -4,7 +4,7 @@
 //! Nothing here recurses on the depth of its input, allocates in steady state, or fails: text that breaks a
 //! rule is flagged and still read to its end.
 
-use crate::markers::ByteSet;
+use crate::markers::{Begins, ByteSet};
 
 mod close;
 mod nesting;
@@ -17,7 +17,7 @@ pub use close::close;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_char_into, escape_into, is_plain,
-    next_special, next_special_or, push_char,
+    next_special, next_special_or, printable_len, push_char,
 };
 
 /// How far a translator came with the bytes that it was given.
@@ -197,13 +197,13 @@ impl Scanner {
     /// cannot be part of it, all else with its closing byte. Never a misfit: where no value begins at all, it is
     /// `Done` before the offending byte, [`malformed`](Self::malformed) and of no [kind](Self::kind).
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
-        self.feed_until(bytes, 0, &ByteSet::EMPTY)
+        self.feed_until(bytes, 0, &Begins::NOTHING)
     }
 
-    /// The same, but `Stop(n)` before a byte outside of strings that is one of `stops` and stands at or after `from`.
-    pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &ByteSet) -> Progress {
+    /// The same, but `Stop(n)` before a byte outside of strings with which one of `stops` may begin, at or after `from`.
+    pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
         // What JSON itself is made of is no stop, as a rule.
-        let plain = !stops.meets(&STRUCTURE);
+        let plain = !stops.firsts.meets(&STRUCTURE);
         if self.at == At::Done {
             return Progress::Done(0);
         }
@@ -219,11 +219,14 @@ impl Scanner {
             if plain && !self.malformed && bytes.len() - taken >= WORTH {
                 let before = taken;
                 taken = self.ordinary(bytes, taken, from, stops);
+                if self.at == At::Done {
+                    return Progress::Done(taken);
+                }
                 if taken > before {
                     continue;
                 }
             }
-            if stops.has(byte) && taken >= from && !self.in_string() {
+            if taken >= from && stops.at(bytes, taken) && !self.in_string() {
                 return Progress::Stop(taken);
             }
             match self.step(byte) {
@@ -237,10 +240,9 @@ impl Scanner {
     }
 
     /// Takes what is whole and ordinary from `at` on, several bytes at a time: keys, strings, numbers and literals with
-    /// what stands between them. Gives the offset of the first byte that needs a closer look; the value does not end
-    /// before it.
-    fn ordinary(&mut self, bytes: &[u8], mut at: usize, from: usize, stops: &ByteSet) -> usize {
-        let bracket = |byte: u8, at: usize| !stops.has(byte) || at < from;
+    /// what stands between them. Gives the offset of the first byte that needs a closer look, or where the value ends.
+    fn ordinary(&mut self, bytes: &[u8], mut at: usize, from: usize, stops: &Begins) -> usize {
+        let bracket = |at: usize| at < from || !stops.at(bytes, at);
         let mut next = self.at;
         while let Some(&byte) = bytes.get(at) {
             match next {
@@ -298,12 +300,12 @@ impl Scanner {
                         at += 4;
                         next = At::After;
                     }
-                    b'{' if self.nesting.len() < MAX_DEPTH && bracket(byte, at) => {
+                    b'{' if self.nesting.len() < MAX_DEPTH && bracket(at) => {
                         self.nesting.push(OBJECT);
                         at += 1;
                         next = At::KeyOrClose;
                     }
-                    b'[' if self.nesting.len() < MAX_DEPTH && bracket(byte, at) => {
+                    b'[' if self.nesting.len() < MAX_DEPTH && bracket(at) => {
                         self.nesting.push(ARRAY);
                         at += 1;
                         next = At::ValueOrClose;
@@ -311,18 +313,35 @@ impl Scanner {
                     b' ' | b'\n' => at += 1,
                     _ => break,
                 },
+                At::Before if byte == b'{' && bracket(at) => {
+                    self.kind = Some(Kind::Object);
+                    self.nesting.push(OBJECT);
+                    at += 1;
+                    next = At::KeyOrClose;
+                }
                 At::After => match byte {
+                    // As a rule several come at once.
+                    b'}' | b']' => {
+                        let before = at;
+                        while let Some(&byte @ (b'}' | b']')) = bytes.get(at) {
+                            let kind = if byte == b'}' { OBJECT } else { ARRAY };
+                            if self.nesting.last() != Some(kind) || !bracket(at) {
+                                break;
+                            }
+                            self.nesting.pop();
+                            at += 1;
+                        }
+                        if self.nesting.len() == 0 {
+                            next = At::Done;
+                            break;
+                        }
+                        if at == before {
+                            break;
+                        }
+                    }
                     b',' => {
                         next = if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Value };
                         at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
-                    }
-                    b'}' | b']' if self.nesting.len() > 1 && bracket(byte, at) => {
-                        let kind = if byte == b'}' { OBJECT } else { ARRAY };
-                        if self.nesting.last() != Some(kind) {
-                            break;
-                        }
-                        self.nesting.pop();
-                        at += 1;
                     }
                     b' ' | b'\n' => at += 1,
                     _ => break,

@@ -80,10 +80,8 @@ pub struct Markers<'p> {
     find: Find,
     /// The last bytes of the cores.
     pub(crate) lasts: Lasts,
-    /// The first bytes of the cores.
-    pub(crate) firsts: ByteSet,
-    /// The bytes that may follow those: all, where a core is one byte long and counts at once.
-    pub(crate) seconds: ByteSet,
+    /// The bytes with which the cores begin.
+    pub(crate) begins: Begins,
     /// The longest core, in bytes.
     pub(crate) longest: usize,
     /// The bytes of white space that stand before a core.
@@ -145,7 +143,7 @@ impl<'p> Markers<'p> {
     /// These markers, and the fastest search for them. Of more than [`MAX_MARKERS`] the rest is never found.
     pub const fn new(list: &'p [Marker<'p>]) -> Self {
         let mut markers = Self::expected(list);
-        markers.search = choose(list, &markers.firsts);
+        markers.search = choose(list, &markers.begins.firsts);
         markers.find = match markers.search {
             Search::Nothing => Search::find_nothing,
             Search::One(_) => Search::find_one,
@@ -185,7 +183,16 @@ impl<'p> Markers<'p> {
             at += 1;
         }
         let (search, find): (_, Find) = (Search::Nothing, Search::find_nothing);
-        Self { list, search, find, lasts: Lasts::of(list), firsts, seconds, longest, layout, layout_length }
+        Self {
+            list,
+            search,
+            find,
+            lasts: Lasts::of(list),
+            begins: Begins { firsts, seconds },
+            longest,
+            layout,
+            layout_length,
+        }
     }
 
     /// How they are looked for.
@@ -196,19 +203,40 @@ impl<'p> Markers<'p> {
     /// The first position in `text` at or after `from` where a marker may begin, as far as single bytes show.
     pub(crate) fn next(&self, text: &[u8], from: usize) -> Option<usize> {
         let rest = text.get(from..)?;
-        let (found, tail) = (self.find)(self.search, &self.firsts, rest);
+        let (found, tail) = (self.find)(self.search, &self.begins.firsts, rest);
         if let Some(at) = found {
             return Some(from + at);
         }
         // Where the text ends before a byte further in could stand, the first ones have to do.
         let end = rest.len().saturating_sub(tail);
-        rest[end..].iter().position(|&byte| self.firsts.has(byte)).map(|at| from + end + at)
+        rest[end..].iter().position(|&byte| self.begins.firsts.has(byte)).map(|at| from + end + at)
     }
 
     /// Whether a marker may begin where `bytes` have one of its first bytes at `at`, as far as the next one shows.
     #[inline]
     pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
-        bytes.get(at + 1).is_none_or(|&next| self.seconds.has(next))
+        bytes.get(at + 1).is_none_or(|&next| self.begins.seconds.has(next))
+    }
+}
+
+/// The bytes with which some markers begin, and those that may follow them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begins {
+    /// The first bytes.
+    pub(crate) firsts: ByteSet,
+    /// Those that may follow them: all, where a marker is one byte long and counts at once.
+    pub(crate) seconds: ByteSet,
+}
+
+impl Begins {
+    /// Those of no markers.
+    pub(crate) const NOTHING: Self = Self { firsts: ByteSet::EMPTY, seconds: ByteSet::EMPTY };
+
+    /// Whether one may begin with the byte at `at`, as far as that and the next one show.
+    #[inline]
+    pub(crate) fn at(&self, bytes: &[u8], at: usize) -> bool {
+        let next = |next: &u8| self.seconds.has(*next);
+        bytes.get(at).is_some_and(|&byte| self.firsts.has(byte)) && bytes.get(at + 1).is_none_or(next)
     }
 }
 

@@ -118,7 +118,7 @@ impl Look {
     /// where the end of the text may cut one off.
     fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
         let rest = text.get(self.from..).unwrap_or_default();
-        let begins = |at: &usize| markers.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
+        let begins = |at: &usize| markers.begins.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
         let next = match markers.lasts.next(rest, markers.list) {
             // One that begins before it may go on behind it.
             Some((start, end)) => (end.saturating_sub(markers.longest)..start).find(begins).unwrap_or(start),
@@ -131,17 +131,22 @@ impl Look {
 
     /// Which marker stands exactly at `at`: the longest, and only when no longer one could still come. What was
     /// compared is remembered where more text is needed.
+    #[inline]
     pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
-        let mut probe = match self.probe.take() {
-            Some(probe) if probe.at == at => probe,
-            _ => match at_once(text, at, markers, &mut self.work) {
-                Some(index) => {
-                    self.work.add(index.map_or(2, |index| markers.list[index].core.len()));
-                    return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
-                }
-                None => Probe::new(at, markers),
-            },
-        };
+        if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
+            self.probe = None;
+            if let Some(index) = at_once(text, at, markers, &mut self.work) {
+                self.work.add(index.map_or(2, |index| markers.list[index].core.len()));
+                return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
+            }
+        }
+        self.compare_on(text, at, markers, last)
+    }
+
+    /// The same where more text is needed, or was.
+    #[inline(never)]
+    fn compare_on(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
+        let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
         let verdict = probe.go_on(text, markers, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
             self.from = at;
@@ -154,17 +159,23 @@ impl Look {
 /// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and what confirms it.
 fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Option<Option<usize>> {
     let rest = &text[at..];
-    if rest.first().is_some_and(|&first| !markers.firsts.has(first)) {
+    if rest.first().is_some_and(|&first| !markers.begins.firsts.has(first)) {
         return Some(None);
     }
-    if rest.len() < markers.longest.max(2) {
+    let [first, second, ..] = *rest else { return None };
+    if rest.len() < markers.longest {
         return None;
     }
     let mut best: Option<usize> = None;
     for (index, marker) in markers.list.iter().enumerate() {
-        let core = marker.core.as_bytes();
         // The first two bytes tell most of them apart.
-        if core.first() != rest.first() || core.get(1).is_some_and(|&byte| byte != rest[1]) || !rest.starts_with(core) {
+        let core = marker.core.as_bytes();
+        let alike = match *core {
+            [one, other, ..] => one == first && other == second,
+            [one] => one == first,
+            [] => false,
+        };
+        if !alike || !rest.starts_with(core) {
             continue;
         }
         if !confirmed_at_once(&rest[core.len()..], marker.confirm, work)? {

@@ -281,7 +281,16 @@ impl Run {
         sink: &mut dyn FnMut(Event<'_>),
     ) -> usize {
         self.memory.straight = Straight::NOTHING;
-        let mut io = Io { memory: &mut self.memory, options, text: text.as_bytes(), valid: text.as_text(), last, sink };
+        let mut io = Io {
+            memory: &mut self.memory,
+            options,
+            text: text.as_bytes(),
+            valid: text.as_text(),
+            last,
+            captured: None,
+            captured_id: None,
+            sink,
+        };
         let mut state = self.state;
         loop {
             match machine.step(state, &mut io) {

@@ -164,7 +164,8 @@ impl Tools {
         self.inner.tools.get(self.position(name)?)
     }
 
-    fn position(&self, name: &str) -> Option<usize> {
+    /// Where the tool of that name is among them.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
         let Inner { tools, by_name, .. } = &*self.inner;
         let found = by_name.binary_search_by(|&at| tools[at].name.as_str().cmp(name)).ok()?;
         Some(by_name[found])
@@ -173,8 +174,12 @@ impl Tools {
     /// The types that a tool's schema allows for one of its arguments; [`Types::UNKNOWN`] where there is no such
     /// tool or the schema does not say. Schemas are looked through once, when the tools are read.
     pub fn argument_types(&self, tool: &str, argument: &str) -> Types {
-        let arguments = self.position(tool).and_then(|at| self.inner.arguments.get(at));
-        arguments.map_or(Types::UNKNOWN, |arguments| arguments.types(argument))
+        self.position(tool).map_or(Types::UNKNOWN, |tool| self.types_of(tool, argument))
+    }
+
+    /// The same for the tool at that position.
+    pub(crate) fn types_of(&self, tool: usize, argument: &str) -> Types {
+        self.inner.arguments.get(tool).map_or(Types::UNKNOWN, |arguments| arguments.types(argument))
     }
 }
 

@@ -94,6 +94,12 @@ impl Arguments {
         self.malformed = false;
     }
 
+    /// The value is an object, and the name is known.
+    #[inline]
+    pub(super) fn begin_native(&mut self) {
+        self.form = Form::Native;
+    }
+
     /// Takes the next bytes of the value's JSON text, with `done` its last ones. Where the name is known, says what is
     /// to be passed on; `written` of JSON that stands in no input.
     pub(super) fn feed(&mut self, json: &[u8], named: bool, done: bool, written: bool) -> Piece {

@@ -2,7 +2,7 @@
 
 use super::Syntax;
 use crate::json::{Progress, Scanner};
-use crate::markers::ByteSet;
+use crate::markers::Begins;
 use crate::python::Translator;
 
 /// Reads one value at a time.
@@ -16,13 +16,13 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Takes the next bytes; gives the JSON text of those that belong to the value. JSON stops before a byte outside
-    /// of strings that is one of `stops` and stands at or after `from`; where strings begin and end in a Python literal
+    /// of strings with which one of `stops` may begin, at or after `from`; where strings begin and end in a Python literal
     /// is not known.
     pub(super) fn feed<'b, S: Syntax>(
         &'b mut self,
         bytes: &'b [u8],
         from: usize,
-        stops: &ByteSet,
+        stops: &Begins,
     ) -> (Progress, &'b [u8]) {
         if S::PYTHON {
             self.out.clear();

@@ -41,8 +41,8 @@ fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
         let whole = if to < bytes.len() { crate::search::whole_characters(&bytes[from..to]) } else { to - from };
         let piece = &bytes[from..from + whole];
         let (part, count) = match shape.python {
-            true => object.next::<Python>(shape, piece, usize::MAX, &ByteSet::EMPTY),
-            false => object.next::<Json>(shape, piece, usize::MAX, &ByteSet::EMPTY),
+            true => object.next::<Python>(shape, piece, usize::MAX, &Begins::NOTHING),
+            false => object.next::<Json>(shape, piece, usize::MAX, &Begins::NOTHING),
         };
         from += count;
         match part {
@@ -50,7 +50,7 @@ fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
             Part::More => {}
             Part::Done => end = Progress::Done(from),
             Part::Misfit => end = Progress::Stop(from),
-            Part::Name => {
+            Part::Name(_) => {
                 assert!(parts.is_empty() || parts.ends_with('#'), "one name");
                 if let Some(id) = object.id() {
                     parts.push_str(&format!("#{}#", lossy(id)));
@@ -216,12 +216,12 @@ fn arguments_flow_once_the_name_is_known() {
     for piece in [r#"{"name": "f", "arguments": {"a": "#, "1, \"b", "\": \"x\"}", "}"] {
         let mut from = 0;
         loop {
-            let (part, count) = object.next::<Json>(&FLAT, &piece.as_bytes()[from..], usize::MAX, &ByteSet::EMPTY);
+            let (part, count) = object.next::<Json>(&FLAT, &piece.as_bytes()[from..], usize::MAX, &Begins::NOTHING);
             from += count;
             match part {
                 Part::More | Part::Done => break,
                 Part::Arguments(count) => parts.push(&piece[from - count..from]),
-                Part::Name => parts.push("name"),
+                Part::Name(_) => parts.push("name"),
                 other => panic!("{other:?}"),
             }
         }

@@ -9,7 +9,7 @@ use crate::machine::State;
 use crate::message::DiagnosticKind;
 use crate::value::Types;
 
-impl Io<'_> {
+impl<'a> Io<'a> {
     /// The marker that was just found may open a call. Until [`start_call`](Self::start_call) everything from it on
     /// is held back; if the text stops fitting, `state` goes on with it as plain text.
     pub fn hold(&mut self, state: State) {
@@ -29,24 +29,33 @@ impl Io<'_> {
     /// The name that was read announces a call.
     pub fn start_call(&mut self) {
         let memory = &mut *self.memory;
-        memory.name.set(memory.capture.as_bytes());
-        self.announce();
+        if self.captured.is_none() {
+            memory.name.set(memory.capture.as_bytes());
+        }
+        self.announce(self.captured);
     }
 
     /// The label that was read is an id that holds the name: `prefix`, name, `separator`, index.
     pub fn start_call_labelled(&mut self, prefix: &str, separator: &str) {
-        let memory = &mut *self.memory;
-        let label = memory.capture.as_str();
-        let name = label.strip_prefix(prefix).unwrap_or(label);
-        let name = match name.rsplit_once(separator) {
-            Some((name, index)) if !separator.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => name,
-            _ => name,
+        let without_affixes = |label: &str| {
+            let start = if label.starts_with(prefix) { prefix.len() } else { 0 };
+            let end = match label[start..].rsplit_once(separator) {
+                Some((name, index)) if !separator.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => {
+                    start + name.len()
+                }
+                _ => label.len(),
+            };
+            start..end
         };
-        memory.name.set(name.as_bytes());
+        let memory = &mut *self.memory;
+        let label = self.captured.unwrap_or_else(|| memory.capture.as_str());
+        let name = without_affixes(label);
+        memory.name.set(label[name.clone()].as_bytes());
         if name.len() < label.len() {
             memory.id.set(label.as_bytes());
+            self.captured_id = self.captured;
         }
-        self.announce();
+        self.announce(self.captured.map(|label| &label[name]));
     }
 
     /// The text that was read is the call's id.
@@ -56,13 +65,15 @@ impl Io<'_> {
             Some(call) => (self.sink)(Event::ToolCallId { index: call.index, id: memory.capture.as_str() }),
             None => {
                 memory.id.set(memory.capture.as_bytes());
+                self.captured_id = self.captured;
             }
         }
     }
 
     /// The name that was read announces a call, but only where it is among the tools offered. Returns whether it is.
     pub fn start_offered_call(&mut self) -> bool {
-        let offered = self.options.tools.get(self.memory.capture.as_str()).is_some();
+        let name = self.captured.unwrap_or_else(|| self.memory.capture.as_str());
+        let offered = self.options.tools.get(name).is_some();
         if offered {
             self.start_call();
         }
@@ -72,7 +83,9 @@ impl Io<'_> {
     /// The text that was read is an argument's name; raw text follows, typed by the tool's schema. With `python`,
     /// values that are no strings may be Python literals.
     pub fn argument(&mut self, python: bool) {
-        let types = self.options.tools.argument_types(self.memory.name.as_str(), self.memory.capture.as_str());
+        let tool = self.memory.call.as_ref().and_then(|call| call.tool);
+        let argument = self.captured.unwrap_or_else(|| self.memory.capture.as_str());
+        let types = tool.map_or(Types::UNKNOWN, |tool| self.options.tools.types_of(tool, argument));
         self.begin_argument();
         self.read_value(types, python);
     }
@@ -181,6 +194,7 @@ impl Io<'_> {
         memory.reading = Reading::Nothing;
         memory.name_so_far = SoFar::default();
         memory.capture.clear();
+        (self.captured, self.captured_id) = (None, None);
         memory.id.clear();
         memory.skip.clear();
         Some(hold.state)
@@ -207,22 +221,26 @@ impl Io<'_> {
         }
     }
 
-    pub(super) fn announce(&mut self) {
+    /// A call begins, of the function of this name, or else of that in the memory.
+    pub(super) fn announce(&mut self, name: Option<&'a str>) {
         self.close_call(false);
         self.memory.hold = None;
         let index = self.memory.calls;
         self.memory.calls += 1;
-        let id = (!self.memory.id.is_empty()).then_some(self.memory.id.as_str());
-        let (name, tools) = (self.memory.name.as_str(), &self.options.tools);
+        let id = || (!self.memory.id.is_empty()).then(|| self.memory.id.as_str());
+        let id = self.captured_id.take().or_else(id);
+        let name = name.unwrap_or_else(|| self.memory.name.as_str());
+        let tools = &self.options.tools;
+        let tool = tools.position(name);
+        let unknown = (tool.is_none() && !tools.is_empty()).then(|| name.to_owned());
         (self.sink)(Event::ToolCallStart { index, name, id });
-        if !tools.is_empty() && tools.get(name).is_none() {
-            let name = self.memory.name.clone();
-            self.note(DiagnosticKind::UnknownTool, Some(index), name.as_str());
+        if let Some(name) = unknown {
+            self.note(DiagnosticKind::UnknownTool, Some(index), &name);
         }
         if index > 0 && !self.options.parallel_tool_calls {
             self.note(DiagnosticKind::ParallelCall, Some(index), "");
         }
-        self.memory.call = Some(Call { index, written: Written::Nothing, malformed: false });
+        self.memory.call = Some(Call { index, tool, written: Written::Nothing, malformed: false });
         self.memory.id.clear();
     }
 

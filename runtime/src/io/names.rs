@@ -52,7 +52,7 @@ impl Io<'_> {
             let memory = &mut *self.memory;
             let at = start + memory.name_so_far.read;
             memory.look.work.add(1);
-            if markers.firsts.has(byte) && markers.may_begin(self.text, at) {
+            if markers.begins.firsts.has(byte) && markers.may_begin(self.text, at) {
                 match memory.look.compare(self.text, at, markers, self.last) {
                     Candidate::Full { index, .. } => return self.named(start, at, markers, index),
                     Candidate::Partial { .. } => return Found::Wait,
@@ -78,9 +78,14 @@ impl Io<'_> {
             return self.no_name(misfit);
         }
         let name = self.text[start..at].trim_ascii();
-        if name.is_empty() || std::str::from_utf8(name).is_err() {
+        let captured = match self.valid {
+            Some(text) => text.get(start..at).map(str::trim_ascii),
+            None => std::str::from_utf8(name).ok(),
+        };
+        if name.is_empty() || captured.is_none() {
             return self.no_name(at);
         }
+        self.captured = captured;
         self.memory.capture.set(name);
         self.memory.name_so_far = SoFar::default();
         self.take(&markers.list[index], at, at);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::{Io, Memory, Reading, Written};
 use crate::event::{Channel, Event};
 use crate::json::{Progress, Scanner, escape_char_into, escape_into};
-use crate::markers::{ByteSet, Markers};
+use crate::markers::{Begins, ByteSet, Markers};
 
 /// The longest piece that is looked at byte by byte; longer ones are searched.
 const LONGEST: usize = 32;
@@ -195,7 +195,7 @@ impl Memory {
     /// Reads on in JSON.
     #[inline]
     fn read_json(&mut self, text: &str, scanner: impl FnOnce(&mut Self) -> &mut Scanner) -> Taken {
-        let stops = self.straight.markers;
+        let stops = Begins { firsts: self.straight.markers, seconds: self.straight.seconds };
         let scanner = scanner(self);
         let (count, more) = match scanner.feed_until(text.as_bytes(), 0, &stops) {
             Progress::More => (text.len(), !scanner.malformed()),
@@ -280,7 +280,7 @@ impl Io<'_> {
             _ if memory.filter.is_some() || !memory.opener.is_empty() => return,
             _ => Channel::Content,
         };
-        self.go_straight(markers, To::Text(channel), markers.firsts, None);
+        self.go_straight(markers, To::Text(channel), markers.begins.firsts, None);
     }
 
     /// The same for the raw text of a value.
@@ -293,31 +293,32 @@ impl Io<'_> {
             Some(call) if memory.readers.value.writes_text() => To::Arguments(call.index),
             _ => To::Nothing,
         };
-        self.go_straight(markers, to, markers.firsts.and(ByteSet::JSON_TEXT), Some(Memory::read_raw_value));
+        self.go_straight(markers, to, markers.begins.firsts.and(ByteSet::JSON_TEXT), Some(Memory::read_raw_value));
     }
 
     fn go_straight(&mut self, markers: &Markers<'_>, to: To, special: ByteSet, read: Option<Read>) {
         let memory = &mut *self.memory;
         // What waits is cut off between bytes.
-        if memory.hold.is_some() || self.last || !markers.layout.is_ascii() || !markers.firsts.is_ascii() {
+        if memory.hold.is_some() || self.last || !markers.layout.is_ascii() || !markers.begins.firsts.is_ascii() {
             return;
         }
         memory.straight = Straight {
             to,
             special,
-            seconds: markers.seconds,
+            seconds: markers.begins.seconds,
             layout: markers.layout,
             layout_length: markers.layout_length,
             read,
-            markers: markers.firsts,
+            markers: markers.begins.firsts,
         };
     }
 
     /// The same for JSON: outside of strings one of `stops` may begin.
     pub(super) fn go_straight_in_json(&mut self, stops: &Markers<'_>, read: Read) {
         if self.goes_on_as(Written::Whole) {
+            let Begins { firsts: markers, seconds } = stops.begins;
             let special = ByteSet::JSON_TEXT;
-            self.memory.straight = Straight { special, read: Some(read), markers: stops.firsts, ..Straight::NOTHING };
+            self.memory.straight = Straight { special, seconds, read: Some(read), markers, ..Straight::NOTHING };
         }
     }
 

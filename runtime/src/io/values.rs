@@ -6,7 +6,7 @@ use crate::call_object::{CallShape, Json, Part, Python, Syntax};
 use crate::event::Event;
 use crate::json::Progress;
 use crate::machine::Found;
-use crate::markers::Markers;
+use crate::markers::{Begins, Markers};
 use crate::search::Candidate;
 
 /// What to do about a byte with which one of the stops may begin.
@@ -17,7 +17,7 @@ enum Stop {
     Found(Found),
 }
 
-impl Io<'_> {
+impl<'a> Io<'a> {
     /// The arguments as one JSON value, passed through untouched.
     ///
     /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed.
@@ -31,7 +31,7 @@ impl Io<'_> {
             let pos = self.memory.pos;
             let memory = &mut *self.memory;
             let scanner = &mut memory.readers.json;
-            let progress = scanner.feed_until(&self.text[pos..end], from - pos, &stops.firsts);
+            let progress = scanner.feed_until(&self.text[pos..end], from - pos, &stops.begins);
             let (taken, done) = match progress {
                 Progress::More => (end, self.last && scanner.finish()),
                 Progress::Done(n) => (pos + n, true),
@@ -149,19 +149,21 @@ impl Io<'_> {
         let reset = |memory: &mut Memory| memory.readers.object.reset::<S>();
         let Some(end) = self.value_start(Reading::Object, reset) else { return WAIT };
         let mut from = self.memory.pos;
+        // For the rest of one of `stops`.
+        let mut waiting = false;
         let found = loop {
             let pos = self.memory.pos;
             // What is held back in case this is no call must not grow without bound.
             let named = self.memory.readers.object.named();
             let limit = if named { end } else { end.min(self.hold_limit()) };
             let object = &mut self.memory.readers.object;
-            let (part, count) = object.next::<S>(shape, &self.text[pos..limit], from - pos, &stops.firsts);
+            let (part, count) = object.next::<S>(shape, &self.text[pos..limit], from - pos, &stops.begins);
             let taken = pos + count;
             self.memory.look.work.add(count);
             let lost = match part {
                 Part::More => limit < end,
                 Part::Misfit => true,
-                Part::Name => offered && !self.is_offered(),
+                Part::Name(head) => offered && !self.is_offered(self.slice(pos, head.map(|head| head.name))),
                 _ => false,
             };
             if lost {
@@ -174,7 +176,14 @@ impl Io<'_> {
             match part {
                 Part::More | Part::Misfit => break Found::Wait,
                 Part::Done => break Found::Done,
-                Part::Name => self.announce_object(),
+                Part::Name(head) => {
+                    self.captured_id = self.slice(pos, head.and_then(|head| head.id));
+                    self.announce_object(self.slice(pos, head.map(|head| head.name)));
+                    if !S::PYTHON && self.usual_rest(shape, &stops.begins, end) {
+                        break Found::Done;
+                    }
+                    from = from.max(self.memory.pos);
+                }
                 Part::Id => self.object_id(),
                 Part::Arguments(count) => {
                     self.emit_arguments(taken - count, taken, Written::Whole);
@@ -185,7 +194,10 @@ impl Io<'_> {
                 Part::Written => self.emit_object_arguments(),
                 Part::Stop => match self.stop(stops) {
                     Stop::None => from = taken + 1,
-                    Stop::Found(Found::Wait) => break Found::Wait,
+                    Stop::Found(Found::Wait) => {
+                        waiting = true;
+                        break Found::Wait;
+                    }
                     Stop::Found(found) => {
                         self.finish_object::<S>();
                         return (found, false);
@@ -193,7 +205,6 @@ impl Io<'_> {
                 },
             }
         };
-        let waiting = self.memory.look.pending();
         if !waiting {
             self.memory.look.restart(self.memory.pos);
         }
@@ -213,6 +224,24 @@ impl Io<'_> {
         (found, passes)
     }
 
+    /// What follows the name in an object as nearly all are written, as far as it is at hand: the arguments, and what closes
+    /// it. Returns whether that is all of it.
+    fn usual_rest(&mut self, shape: &CallShape<'_>, stops: &Begins, end: usize) -> bool {
+        let pos = self.memory.pos;
+        let object = &mut self.memory.readers.object;
+        let Some(rest) = object.usual_rest(shape, &self.text[pos..end], stops) else { return false };
+        self.memory.pos = pos + rest.taken;
+        self.memory.look.work.add(rest.taken);
+        let (from, to) = rest.arguments;
+        self.emit_arguments(pos + from, pos + to, Written::Whole);
+        match (rest.id, self.slice(pos, rest.id), &self.memory.call) {
+            (Some(_), Some(id), Some(call)) => (self.sink)(Event::ToolCallId { index: call.index, id }),
+            (Some(_), ..) => self.object_id(),
+            (None, ..) => {}
+        }
+        rest.done
+    }
+
     /// A byte with which one of `stops` may begin stands where the value goes on.
     fn stop(&mut self, stops: &Markers<'_>) -> Stop {
         let at = self.memory.pos;
@@ -228,21 +257,34 @@ impl Io<'_> {
         }
     }
 
-    fn is_offered(&self) -> bool {
-        let name = self.memory.readers.object.name();
-        std::str::from_utf8(name).is_ok_and(|name| self.options.tools.get(name).is_some())
+    /// What stands in the text, so many bytes behind `pos`, where that is known to be UTF-8.
+    fn slice(&self, pos: usize, at: Option<(usize, usize)>) -> Option<&'a str> {
+        let (from, to) = at?;
+        self.valid?.get(pos + from..pos + to)
+    }
+
+    fn is_offered(&self, name: Option<&str>) -> bool {
+        let name = match name {
+            Some(name) => Ok(name),
+            None => std::str::from_utf8(self.memory.readers.object.name()),
+        };
+        name.is_ok_and(|name| self.options.tools.position(name).is_some())
     }
 
     /// The name of a call object is known, and with it its id.
-    fn announce_object(&mut self) {
+    fn announce_object(&mut self, name: Option<&'a str>) {
         let memory = &mut *self.memory;
         let object = &memory.readers.object;
         let mut invalid = false;
-        if let Some(id) = object.id() {
+        if self.captured_id.is_none()
+            && let Some(id) = object.id()
+        {
             invalid |= !memory.id.set_text(id);
         }
-        invalid |= !memory.name.set_text(object.name());
-        self.announce();
+        if name.is_none() {
+            invalid |= !memory.name.set_text(object.name());
+        }
+        self.announce(name);
         if invalid {
             self.note_invalid_utf8();
         }

@@ -1,9 +1,10 @@
 //! The kinds of the brackets that are open, two bits each.
 
-/// A stack of kinds (0 to 3). The innermost 32 stand in one word, so that ordinary depths never allocate.
+/// A stack of kinds (0 to 3). The innermost, up to 32, stand in one word, so that ordinary depths never allocate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Nesting {
     len: usize,
+    /// The last one in the lowest bits.
     top: u64,
     below: Vec<u64>,
 }
@@ -11,31 +12,31 @@ pub(crate) struct Nesting {
 impl Nesting {
     const PER_WORD: usize = 32;
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, kind: u8) {
-        let slot = self.len % Self::PER_WORD;
-        if slot == 0 && self.len > 0 {
+        if self.len > 0 && self.len.is_multiple_of(Self::PER_WORD) {
             self.below.push(self.top);
-            self.top = 0;
         }
-        self.top |= u64::from(kind & 3) << (2 * slot);
+        self.top = self.top << 2 | u64::from(kind & 3);
         self.len += 1;
     }
 
+    #[inline]
     pub(crate) fn last(&self) -> Option<u8> {
-        let slot = self.len.checked_sub(1)? % Self::PER_WORD;
-        Some((self.top >> (2 * slot) & 3) as u8)
+        (self.len > 0).then_some((self.top & 3) as u8)
     }
 
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<u8> {
         let kind = self.last()?;
         self.len -= 1;
-        let slot = self.len % Self::PER_WORD;
-        self.top &= !(3 << (2 * slot));
-        if slot == 0 {
+        self.top >>= 2;
+        if self.len.is_multiple_of(Self::PER_WORD) {
             self.top = self.below.pop().unwrap_or(0);
         }
         Some(kind)

@@ -9,6 +9,10 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
 /// How far a stretch is looked at eight bytes at a time before whole blocks are.
 const NEAR: usize = 64;
 
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+
+const HIGH: u64 = ONES << 7;
+
 /// How many bytes are compared at once then.
 const BLOCK: usize = 128;
 
@@ -40,11 +44,25 @@ pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
     at
 }
 
+/// How many printable ASCII characters at the start stand in a JSON string as they are.
+#[inline]
+pub(crate) fn printable_len(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*word);
+        let odd = special_bits(word, 0x7f) | (word & HIGH);
+        if odd != 0 {
+            return at + odd.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|&&byte| is_plain(byte) && matches!(byte, b' '..=b'~')).count()
+}
+
 /// The high bits of the special bytes of a word. The lowest is exact, and only bytes above it can be wrong.
 #[inline(always)]
 fn special_bits(word: u64, other: u8) -> u64 {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
     // The subtraction borrows into the high bit of a byte below the one subtracted.
     let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
@@ -53,7 +71,21 @@ fn special_bits(word: u64, other: u8) -> u64 {
 
 /// Where a JSON string goes on from `from`: the offset after its closing quote, or that of the first byte that needs a
 /// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
+#[inline]
 pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
+    // Most keys, and many values, are short.
+    if let Some(word) = bytes.get(from..).and_then(|rest| rest.first_chunk::<8>()) {
+        let special = special_bits(u64::from_le_bytes(*word), b'"');
+        let at = special.trailing_zeros() as usize / 8;
+        if word.get(at) == Some(&b'"') {
+            return (from + at + 1, true);
+        }
+    }
+    longer_string_end(bytes, from)
+}
+
+#[inline(never)]
+fn longer_string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
     loop {
         at = next_special(bytes, at);

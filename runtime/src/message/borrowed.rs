@@ -30,7 +30,7 @@ pub struct BorrowedMessage<'t> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BorrowedToolCall<'t> {
     /// The call's id, where the model writes one.
-    pub id: Option<String>,
+    pub id: Option<Cow<'t, str>>,
     /// The function's name.
     pub name: Cow<'t, str>,
     /// The arguments as JSON text, just as they came.
@@ -43,7 +43,7 @@ impl<'t> BorrowedMessage<'t> {
     /// The message with texts of its own.
     pub fn into_owned(self) -> Message {
         let call = |call: BorrowedToolCall<'_>| ToolCall {
-            id: call.id,
+            id: call.id.map(Cow::into_owned),
             name: call.name.into_owned(),
             arguments: call.arguments.into_owned(),
             complete: call.complete,
@@ -99,13 +99,12 @@ impl<'t> Pieces<'_, 't> {
             Event::Reasoning(text) => append(&mut message.reasoning_content, place, text),
             Event::Content(text) => append(&mut message.content, place, text),
             Event::ToolCallStart { name, id, .. } => {
-                let mut call = BorrowedToolCall { id: id.map(str::to_owned), ..BorrowedToolCall::default() };
-                append(&mut call.name, place, name);
-                message.tool_calls.push(call);
+                let (id, name) = (id.map(|id| place.borrowed(id)), place.borrowed(name));
+                message.tool_calls.push(BorrowedToolCall { id, name, ..BorrowedToolCall::default() });
             }
             Event::ToolCallId { index, id } => {
                 if let Some(call) = message.tool_calls.get_mut(index) {
-                    call.id = Some(id.to_owned());
+                    call.id = Some(place.borrowed(id));
                 }
             }
             Event::ToolCallArguments { index, json } => {
@@ -131,9 +130,7 @@ fn append<'t>(text: &mut Cow<'t, str>, place: Place<'t>, piece: &str) {
     let Cow::Borrowed(start) = text else {
         match text {
             Cow::Owned(text) if !text.is_empty() => text.push_str(piece),
-            _ => {
-                *text = place.of(piece).map_or_else(|| Cow::Owned(piece.to_owned()), |(_, piece)| Cow::Borrowed(piece))
-            }
+            _ => *text = place.borrowed(piece),
         }
         return;
     };
@@ -150,6 +147,11 @@ fn append<'t>(text: &mut Cow<'t, str>, place: Place<'t>, piece: &str) {
 }
 
 impl<'t> Place<'t> {
+    /// The piece, copied only where the output does not hold it.
+    fn borrowed(self, piece: &str) -> Cow<'t, str> {
+        self.of(piece).map_or_else(|| Cow::Owned(piece.to_owned()), |(_, piece)| Cow::Borrowed(piece))
+    }
+
     /// The piece as a slice of the output, and where it stands there, if it does.
     fn of(self, piece: &str) -> Option<(usize, &'t str)> {
         self.within(piece).or_else(|| {
