@@ -316,6 +316,7 @@ impl Run {
                 }
             }
         }
+        io.send_written();
         self.state = state;
         let settled = self.memory.settled();
         if !last {

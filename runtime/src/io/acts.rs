@@ -62,7 +62,11 @@ impl<'a> Io<'a> {
     pub fn id(&mut self) {
         let memory = &mut *self.memory;
         match &memory.call {
-            Some(call) => (self.sink)(Event::ToolCallId { index: call.index, id: memory.capture.as_str() }),
+            &Some(Call { index, .. }) => {
+                self.send_written();
+                let id = self.captured.unwrap_or_else(|| self.memory.capture.as_str());
+                (self.sink)(Event::ToolCallId { index, id });
+            }
             None => {
                 memory.id.set(memory.capture.as_bytes());
                 self.captured_id = self.captured;
@@ -118,11 +122,11 @@ impl<'a> Io<'a> {
         let memory = &mut *self.memory;
         memory.argument.set(memory.capture.as_bytes());
         let first = memory.call.as_ref().is_none_or(|call| call.written == Written::Nothing);
-        memory.out.clear();
         memory.out.extend_from_slice(if first { b"{\"" } else { b", \"" });
-        json::escape_bytes_into(memory.argument.as_str().as_bytes(), &mut memory.out);
+        let name = self.captured.unwrap_or_else(|| memory.argument.as_str());
+        json::escape_bytes_into(name.as_bytes(), &mut memory.out);
         memory.out.extend_from_slice(b"\": ");
-        self.emit_out(Written::Members);
+        self.wrote(Written::Members);
     }
 
     /// The value that was being read is complete.
@@ -132,10 +136,9 @@ impl<'a> Io<'a> {
         }
         let memory = &mut *self.memory;
         memory.reading = Reading::Nothing;
-        memory.out.clear();
         memory.readers.value.finish(&mut memory.out);
         let (mismatch, invalid) = (memory.readers.value.mismatch(), memory.readers.value.invalid_utf8());
-        self.emit_out(Written::Members);
+        self.wrote(Written::Members);
         if mismatch {
             let argument = self.memory.argument.clone();
             let call = self.memory.call.as_ref().map(|call| call.index);
@@ -210,9 +213,8 @@ impl<'a> Io<'a> {
             && let Some(abort) = self.memory.abort
         {
             let memory = &mut *self.memory;
-            memory.out.clear();
             abort(&mut memory.readers, &mut memory.out);
-            self.emit_out(Written::Members);
+            self.wrote(Written::Members);
         }
         self.memory.reading = Reading::Nothing;
         self.close_call(false);
@@ -244,10 +246,11 @@ impl<'a> Io<'a> {
         self.memory.id.clear();
     }
 
-    pub(super) fn send_arguments(&mut self, json: &str, written: Written) {
+    fn send_arguments(&mut self, json: &str, written: Written) {
         if json.is_empty() {
             return;
         }
+        self.send_written();
         if let Some(call) = &mut self.memory.call {
             call.written = written;
             (self.sink)(Event::ToolCallArguments { index: call.index, json });
@@ -268,15 +271,43 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Sends what was written to `out`.
-    pub(super) fn emit_out(&mut self, written: Written) {
-        let mut out = std::mem::take(&mut self.memory.out);
-        match std::str::from_utf8(&out) {
-            Ok(json) => self.send_arguments(json, written),
-            Err(_) => self.send_arguments(&String::from_utf8_lossy(&out), written),
+    /// Arguments of the open call may have been written to `out`. They are sent together with those that follow, before
+    /// anything else, and with the end of the text at hand at the latest.
+    pub(super) fn wrote(&mut self, written: Written) {
+        let memory = &mut *self.memory;
+        if memory.out.is_empty() {
+            return;
         }
-        out.clear();
-        self.memory.out = out;
+        match &mut memory.call {
+            Some(call) => call.written = written,
+            None => memory.out.clear(),
+        }
+        if memory.out.len() >= PIECE {
+            self.send_written();
+        }
+    }
+
+    /// Sends what was written to `out`.
+    #[inline]
+    pub(crate) fn send_written(&mut self) {
+        if !self.memory.out.is_empty() {
+            self.send_out();
+        }
+    }
+
+    #[inline(never)]
+    fn send_out(&mut self) {
+        let memory = &mut *self.memory;
+        if let Some(Call { index, .. }) = memory.call {
+            match std::str::from_utf8(&memory.out) {
+                Ok(json) => (self.sink)(Event::ToolCallArguments { index, json }),
+                Err(_) => {
+                    let json = String::from_utf8_lossy(&memory.out);
+                    (self.sink)(Event::ToolCallArguments { index, json: &json });
+                }
+            }
+        }
+        memory.out.clear();
     }
 
     pub(super) fn emit_value(&mut self, from: usize, to: usize) {
@@ -295,27 +326,29 @@ impl<'a> Io<'a> {
                 _ => to,
             };
             let memory = &mut *self.memory;
-            memory.out.clear();
             let value = &mut memory.readers.value;
             value.begin(&mut memory.out);
             match self.valid.filter(|_| value.writes_text()).and_then(|text| text.get(from..end)) {
                 Some(text) => json::escape_bytes_into(text.as_bytes(), &mut memory.out),
                 None => value.feed(&self.text[from..end], &mut memory.out),
             }
-            self.emit_out(Written::Members);
+            self.wrote(Written::Members);
             from = end;
         }
     }
 
     pub(super) fn close_call(&mut self, complete: bool) {
-        let Some(call) = self.memory.call.take() else { return };
+        let Some(call) = &self.memory.call else { return };
         if complete {
             match call.written {
-                Written::Nothing => (self.sink)(Event::ToolCallArguments { index: call.index, json: "{}" }),
-                Written::Members => (self.sink)(Event::ToolCallArguments { index: call.index, json: "}" }),
+                Written::Nothing => self.memory.out.extend_from_slice(b"{}"),
+                Written::Members => self.memory.out.push(b'}'),
                 Written::Whole => {}
             }
-        } else {
+        }
+        self.send_written();
+        let Some(call) = self.memory.call.take() else { return };
+        if !complete {
             self.note(DiagnosticKind::IncompleteCall, Some(call.index), "");
         }
         (self.sink)(Event::ToolCallEnd { index: call.index, complete });

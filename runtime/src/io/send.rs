@@ -46,6 +46,7 @@ impl Io<'_> {
         if text.is_empty() {
             return;
         }
+        self.send_written();
         match channel {
             Channel::Reasoning => (self.sink)(Event::Reasoning(text)),
             Channel::Content => match &mut self.memory.filter {
@@ -74,6 +75,7 @@ impl Io<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn note(&mut self, kind: DiagnosticKind, call: Option<usize>, detail: &str) {
+        self.send_written();
         (self.sink)(Event::Diagnostic(Diagnostic { kind, call, detail: detail.to_owned() }));
     }
 }

@@ -91,7 +91,6 @@ impl<'a> Io<'a> {
             let last = self.last && to == end;
             let memory = &mut *self.memory;
             let rest = &self.text[from..to];
-            memory.out.clear();
             memory.out.reserve(rest.len());
             let fed = L::feed(memory, quote, rest);
             let (taken, mut done) = match fed.progress {
@@ -105,7 +104,7 @@ impl<'a> Io<'a> {
             memory.look.work.add(taken);
             memory.pos += taken;
             memory.look.restart(memory.pos);
-            self.emit_out(written);
+            self.wrote(written);
             self.note_malformed(malformed);
             if done {
                 self.memory.reading = Reading::Nothing;
@@ -295,6 +294,8 @@ impl<'a> Io<'a> {
         let memory = &mut *self.memory;
         let Some(id) = memory.readers.object.id() else { return };
         let valid = memory.id.set_text(id);
+        self.send_written();
+        let memory = &mut *self.memory;
         if let Some(call) = &memory.call {
             (self.sink)(Event::ToolCallId { index: call.index, id: memory.id.as_str() });
         }
@@ -306,9 +307,8 @@ impl<'a> Io<'a> {
 
     fn emit_object_arguments(&mut self) {
         let memory = &mut *self.memory;
-        memory.out.clear();
         memory.out.extend_from_slice(memory.readers.object.written());
-        self.emit_out(Written::Whole);
+        self.wrote(Written::Whole);
     }
 
     /// The input ends, or goes on with something else, inside a call object.
