@@ -236,9 +236,8 @@ impl CallObject {
             return (Part::Written, 0);
         }
         let mut taken = 0;
-        if !S::PYTHON
-            && self.at == At::Before
-            && let Some((head, count)) = self.usual_head(shape, bytes)
+        if self.at == At::Before
+            && let Some((head, count)) = self.usual_head::<S>(shape, bytes)
         {
             return (Part::Name(Some(head)), count);
         }
@@ -332,7 +331,7 @@ impl CallObject {
 
     /// The start of an object as nearly all are written, all of it at hand: what is before the name are short strings, and
     /// so is the name. Gives its length, up to the name's end.
-    fn usual_head(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<(Head, usize)> {
+    fn usual_head<S: Syntax>(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<(Head, usize)> {
         // From a text to the quote that closes it, by what follows that.
         let place = |text: &[u8], after: &[u8]| {
             let end = bytes.len() - after.len() - 1;
@@ -342,14 +341,14 @@ impl CallObject {
         let (mut depth, mut id) = (1, None);
         let (name, at) = loop {
             // The most usual one needs no look at the others.
-            if let Some(value) = after_key(rest, shape.name_field)
+            if let Some(value) = after_key::<S>(rest, shape.name_field)
                 && shape.role(shape.name_field.as_bytes(), depth) == Role::Name
             {
-                let (name, after) = usual_string(value)?;
+                let (name, after) = usual_string::<S>(value)?;
                 (self.at, self.role, rest) = (At::After, Role::Name, after);
                 break (name, place(name, after));
             }
-            let (key, after) = usual_string(rest)?;
+            let (key, after) = usual_string::<S>(rest)?;
             let value = after_space(after_space(after).strip_prefix(b":")?);
             let known = !shape.strict || shape.is_known(key, depth);
             rest = match shape.role(key, depth) {
@@ -365,12 +364,12 @@ impl CallObject {
                     continue;
                 }
                 Role::Id if id.is_none() => {
-                    let (text, after) = usual_string(value)?;
+                    let (text, after) = usual_string::<S>(value)?;
                     self.id.set(text);
                     id = Some(place(text, after));
                     after
                 }
-                Role::Other => usual_string(value)?.1,
+                Role::Other => usual_string::<S>(value)?.1,
                 _ => return None,
             };
             rest = after_space(after_space(rest).strip_prefix(b",")?);
@@ -385,8 +384,17 @@ impl CallObject {
 
     /// The rest of such an object, right behind its name, as far as it is at hand: what comes between, the arguments, what
     /// closes it.
-    pub(crate) fn usual_rest(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &Begins) -> Option<Rest> {
-        let from = self.usual_key(shape, bytes, stops)?;
+    pub(crate) fn usual_rest<S: Syntax>(
+        &mut self,
+        shape: &CallShape<'_>,
+        bytes: &[u8],
+        stops: &Begins,
+    ) -> Option<Rest> {
+        let from = self.usual_key::<S>(shape, bytes, stops)?;
+        if S::PYTHON {
+            // Those are translated.
+            return Some(Rest { arguments: (from, from), id: None, taken: from, done: false });
+        }
         let mut rest = &bytes[from..];
         let progress = self.reader.scanner().feed_until(rest, 0, stops);
         self.has_arguments = true;
@@ -408,8 +416,8 @@ impl CallObject {
                         rest = after;
                     }
                     [b',', after @ ..] if !self.has_id => {
-                        let value = after_key(after_space(after), shape.id_field);
-                        let Some((text, after)) = value.and_then(usual_string) else { break };
+                        let value = after_key::<S>(after_space(after), shape.id_field);
+                        let Some((text, after)) = value.and_then(usual_string::<S>) else { break };
                         self.has_id = true;
                         self.id.set(text);
                         let end = bytes.len() - after.len() - 1;
@@ -428,7 +436,7 @@ impl CallObject {
 
     /// What stands between the name and the arguments; from there on it is their reader's. Gives its length.
     #[inline]
-    fn usual_key(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &Begins) -> Option<usize> {
+    fn usual_key<S: Syntax>(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &Begins) -> Option<usize> {
         if !self.named || self.has_arguments {
             return None;
         }
@@ -439,14 +447,14 @@ impl CallObject {
                 return None;
             }
             let [b',', after @ ..] = rest else { return None };
-            rest = after_key(after_space(after), shape.args_field)?;
+            rest = after_key::<S>(after_space(after), shape.args_field)?;
         } else {
             (self.role == Role::Arguments).then_some(())?;
             rest = after_space(rest);
         }
         // Only what is passed on as it stands.
         let [b'{', ..] = rest else { return None };
-        self.begin::<Json>();
+        self.begin::<S>();
         self.role = Role::Arguments;
         self.at = At::InValue;
         Some(bytes.len() - rest.len())
@@ -735,20 +743,32 @@ fn after_space(bytes: &[u8]) -> &[u8] {
 
 /// A string of a few printable ASCII characters of which none is escaped, at least one; and what follows it.
 #[inline]
-fn usual_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let rest = bytes.strip_prefix(b"\"")?;
-    let count = printable_len(&rest[..rest.len().min(Short::IN_PLACE + 1)]);
-    let (text, after) = (rest.get(..count)?, rest.get(count..)?.strip_prefix(b"\"")?);
+fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (quote, rest) = usual_quote::<S>(bytes)?;
+    let most = &rest[..rest.len().min(Short::IN_PLACE + 1)];
+    let count = match quote {
+        b'"' => printable_len(most),
+        _ => most.iter().take_while(|&&byte| matches!(byte, b' '..=b'~') && byte != quote && byte != b'\\').count(),
+    };
+    let (text, after) = (rest.get(..count)?, rest.get(count..)?.strip_prefix(&[quote])?);
     (1..=Short::IN_PLACE).contains(&count).then_some((text, after))
+}
+
+/// The quote that opens a string, and what follows it.
+#[inline]
+fn usual_quote<S: Syntax>(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let (&quote, rest) = bytes.split_first()?;
+    (quote == b'"' || (S::PYTHON && quote == b'\'')).then_some((quote, rest))
 }
 
 /// What follows a key and its colon.
 #[inline]
-fn after_key<'b>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
+fn after_key<'b, S: Syntax>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
     if key.is_empty() {
         return None;
     }
-    let rest = bytes.strip_prefix(b"\"")?.strip_prefix(key.as_bytes())?.strip_prefix(b"\"")?;
+    let (quote, rest) = usual_quote::<S>(bytes)?;
+    let rest = rest.strip_prefix(key.as_bytes())?.strip_prefix(&[quote])?;
     Some(after_space(after_space(rest).strip_prefix(b":")?))
 }
 

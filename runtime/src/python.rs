@@ -130,7 +130,7 @@ impl Translator {
     }
 
     /// Takes what is whole and ordinary, several bytes at a time, and gives its length: strings of the usual kind, numbers
-    /// and words that end here, and what stands between them. The outermost value does not end with it, but as a string.
+    /// and words that end here, brackets, and what stands between them.
     fn usual(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
         let mut taken = 0;
         while let [byte, rest @ ..] = &bytes[taken..] {
@@ -164,6 +164,20 @@ impl Translator {
                     out.extend_from_slice(word.unwrap_or(&bytes[taken..taken + length]));
                     taken += length;
                     self.at = At::After;
+                }
+                b'{' | b'[' if matches!(self.at, At::Value | At::Item) => {
+                    if self.at == At::Item {
+                        self.separate(out);
+                    }
+                    self.value(*byte, out);
+                    taken += 1;
+                }
+                b'}' | b']' if matches!(self.at, At::Item | At::Key | At::After) => {
+                    self.close(*byte, out);
+                    taken += 1;
+                    if self.at == At::Done {
+                        break;
+                    }
                 }
                 b':' if self.at == At::Colon => {
                     out.extend_from_slice(b": ");

@@ -6,7 +6,9 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::json::{MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, is_token};
+use crate::json::{
+    MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, is_token, printable_len,
+};
 use crate::markers::ByteSet;
 use crate::python::whole_scalar;
 
@@ -18,6 +20,9 @@ const MAX_NUMBER: usize = 4300;
 
 /// The longest white space within a bare key, in bytes; the rest of it is dropped.
 const MAX_KEY_SPACE: usize = 64;
+
+/// Up to so many bytes it is worth while to see first whether there is anything to escape.
+const SHORT: usize = 32;
 
 /// What Python calls JSON's literals; as long as those.
 const PYTHON: [(&[u8], &[u8]); 3] = [(b"True", b"true"), (b"False", b"false"), (b"None", b"null")];
@@ -96,8 +101,7 @@ impl Translator {
     /// Takes the next bytes and appends their JSON. `More`: all were taken. `Done(n)`: the value is complete, and `n`
     /// bytes belong to it; a number and a word end before the first byte that is not theirs. Where no value begins at
     /// all it is `Done` before the offending byte, malformed, and with nothing written. Never a misfit.
-    pub(crate) fn feed(&mut self, quote: &str, bytes: &[u8], out: &mut Vec<u8>) -> Progress {
-        let quote = quote.as_bytes();
+    pub(crate) fn feed(&mut self, quote: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> Progress {
         self.matched = self.matched.min(quote.len().saturating_sub(1));
         let mut taken = 0;
         while self.at != At::Done {
@@ -111,10 +115,10 @@ impl Translator {
 
     /// The input ends here: writes what was held back, and says whether the value is complete. Of one that is not, the
     /// output is the beginning of its JSON.
-    pub(crate) fn finish(&mut self, quote: &str, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn finish(&mut self, quote: &[u8], out: &mut Vec<u8>) -> bool {
         let outermost = self.nesting.len() == 0;
         let whole = outermost && self.at == At::Token && self.literal().is_some();
-        let held = &quote.as_bytes()[..self.matched.min(quote.len())];
+        let held = &quote[..self.matched.min(quote.len())];
         self.matched = 0;
         match self.at {
             At::Token if whole => self.end_token(out),
@@ -153,14 +157,14 @@ impl Translator {
     }
 
     /// Between quote tokens: the byte that may end the string.
-    pub(crate) fn text_ends(&self, quote: &str) -> Option<ByteSet> {
+    pub(crate) fn text_ends(&self, quote: &[u8]) -> Option<ByteSet> {
         let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
-        let first = quote.as_bytes().first()?;
+        let first = quote.first()?;
         text.then(|| ByteSet::EMPTY.with(*first))
     }
 
     /// Takes what is whole and ordinary, several bytes at a time, and gives its length: bare keys, strings between quote
-    /// tokens, numbers and literals that end here, and what stands between them. The outermost value does not end with it.
+    /// tokens, numbers and literals that end here, brackets, and what stands between them.
     fn usual(&mut self, quote: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> usize {
         let mut taken = 0;
         if self.matched > 0 || quote.is_empty() {
@@ -183,19 +187,27 @@ impl Translator {
                     self.end_string(out);
                     taken += end + 2 * quote.len();
                 }
-                At::Key => {
+                At::Key | At::BareKey => {
                     let is_key = |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_');
                     let length = rest.iter().take_while(is_key).count();
                     let free = quote[0] != b'_' && !quote[0].is_ascii_alphanumeric();
-                    if length == 0 || !free || rest.get(length) != Some(&b':') {
+                    let begun = self.at == At::BareKey;
+                    // A piece may end within the key.
+                    let next = rest.get(length);
+                    let fits = if begun { self.token.is_empty() && self.carry.is_empty() } else { length > 0 };
+                    if !fits || !free || next.is_some_and(|&next| next != b':') {
                         break;
                     }
-                    self.separate(out);
-                    out.push(b'"');
+                    if !begun {
+                        self.begin_bare_key(out);
+                    }
                     out.extend_from_slice(&rest[..length]);
-                    out.extend_from_slice(b"\": ");
-                    self.at = At::Value;
-                    taken += length + 1;
+                    taken += length;
+                    if next.is_some() {
+                        out.extend_from_slice(b"\": ");
+                        self.at = At::Value;
+                        taken += 1;
+                    }
                 }
                 At::Value | At::Item if matches!(byte, b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') => {
                     let usual = |(length, _): &(usize, _)| *length <= MAX_NUMBER && !quote[0].is_ascii_alphanumeric();
@@ -209,6 +221,15 @@ impl Translator {
                     out.extend_from_slice(word.unwrap_or(&rest[..length]));
                     taken += length;
                     self.at = At::After;
+                }
+                At::Value | At::Item if matches!(byte, b'{' | b'[') => {
+                    if self.at == At::Item {
+                        self.separate(out);
+                    }
+                    taken += self.value(Sign::Byte(byte), out);
+                }
+                At::Item | At::After if matches!(byte, b'}' | b']') => {
+                    taken += self.close(Sign::Byte(byte), out);
                 }
                 At::Colon if byte == b':' => {
                     out.extend_from_slice(b": ");
@@ -531,6 +552,10 @@ impl Translator {
     }
 
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        // Short pieces are as a rule what they are in JSON.
+        if text.len() <= SHORT && self.carry.is_empty() && printable_len(text) == text.len() {
+            return out.extend_from_slice(text);
+        }
         self.malformed |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
     }
 

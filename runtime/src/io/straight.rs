@@ -175,7 +175,10 @@ impl Memory {
     #[inline]
     fn written(&self) -> Cow<'_, str> {
         match self.json.as_str() {
-            "" => String::from_utf8_lossy(&self.out),
+            "" => match std::str::from_utf8(&self.out) {
+                Ok(json) => json.into(),
+                Err(_) => String::from_utf8_lossy(&self.out),
+            },
             json => json.into(),
         }
     }

@@ -178,7 +178,7 @@ impl<'a> Io<'a> {
                 Part::Name(head) => {
                     self.captured_id = self.slice(pos, head.and_then(|head| head.id));
                     self.announce_object(self.slice(pos, head.map(|head| head.name)));
-                    if !S::PYTHON && self.usual_rest(shape, &stops.begins, end) {
+                    if self.usual_rest::<S>(shape, &stops.begins, end) {
                         break Found::Done;
                     }
                     from = from.max(self.memory.pos);
@@ -225,10 +225,10 @@ impl<'a> Io<'a> {
 
     /// What follows the name in an object as nearly all are written, as far as it is at hand: the arguments, and what closes
     /// it. Returns whether that is all of it.
-    fn usual_rest(&mut self, shape: &CallShape<'_>, stops: &Begins, end: usize) -> bool {
+    fn usual_rest<S: Syntax>(&mut self, shape: &CallShape<'_>, stops: &Begins, end: usize) -> bool {
         let pos = self.memory.pos;
         let object = &mut self.memory.readers.object;
-        let Some(rest) = object.usual_rest(shape, &self.text[pos..end], stops) else { return false };
+        let Some(rest) = object.usual_rest::<S>(shape, &self.text[pos..end], stops) else { return false };
         self.memory.pos = pos + rest.taken;
         self.memory.look.work.add(rest.taken);
         let (from, to) = rest.arguments;
@@ -394,13 +394,13 @@ impl Literal for QuotedLiteral {
 
     fn feed(memory: &mut Memory, quote: &str, bytes: &[u8]) -> Fed {
         let quoted = &mut memory.readers.quoted;
-        let progress = quoted.feed(quote, bytes, &mut memory.out);
-        Fed { progress, malformed: quoted.malformed(), text_ends: quoted.text_ends(quote) }
+        let progress = quoted.feed(quote.as_bytes(), bytes, &mut memory.out);
+        Fed { progress, malformed: quoted.malformed(), text_ends: quoted.text_ends(quote.as_bytes()) }
     }
 
     fn finish(memory: &mut Memory, quote: &str) -> (bool, bool) {
         let quoted = &mut memory.readers.quoted;
-        (quoted.finish(quote, &mut memory.out), quoted.malformed())
+        (quoted.finish(quote.as_bytes(), &mut memory.out), quoted.malformed())
     }
 }
 
@@ -412,7 +412,7 @@ impl Memory {
     fn read_quoted(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
         self.read_literal(text, |memory, bytes| {
             let quoted = &mut memory.readers.quoted;
-            let quote = memory.quote.as_str();
+            let quote = memory.quote.as_bytes();
             let progress = quoted.feed(quote, bytes, &mut memory.out);
             Fed { progress, malformed: quoted.malformed(), text_ends: quoted.text_ends(quote) }
         })

@@ -14,19 +14,19 @@ fn translate(quote: &str, pieces: &[&[u8]]) -> (String, usize, bool, bool) {
     let mut end = 0;
     for piece in pieces {
         let from = out.len();
-        let progress = translator.feed(quote, piece, &mut out);
+        let progress = translator.feed(quote.as_bytes(), piece, &mut out);
         assert!(std::str::from_utf8(&out[from..]).is_ok(), "whole characters");
         match progress {
             Progress::More => end += piece.len(),
             Progress::Done(n) => {
                 assert!(n <= piece.len());
-                assert_eq!(translator.feed(quote, b"1", &mut out), Progress::Done(0));
+                assert_eq!(translator.feed(quote.as_bytes(), b"1", &mut out), Progress::Done(0));
                 return (String::from_utf8(out).unwrap(), end + n, true, translator.malformed());
             }
             Progress::Stop(_) => panic!("nothing was asked for"),
         }
     }
-    let done = translator.finish(quote, &mut out);
+    let done = translator.finish(quote.as_bytes(), &mut out);
     (String::from_utf8(out).unwrap(), end, done, translator.malformed())
 }
 
@@ -201,10 +201,10 @@ fn strings_are_written_as_they_come() {
     let text = "a<b <|\"| é😀 <<|\"|<|\"x".repeat(20);
     for quote in [QUOTE, "<<|", "aab"] {
         let (mut translator, mut out) = (Translator::default(), Vec::new());
-        translator.feed(quote, quote.as_bytes(), &mut out);
+        translator.feed(quote.as_bytes(), quote.as_bytes(), &mut out);
         let mut given = 0;
         for byte in text.replace(quote, "").bytes() {
-            if translator.feed(quote, &[byte], &mut out) != Progress::More {
+            if translator.feed(quote.as_bytes(), &[byte], &mut out) != Progress::More {
                 break;
             }
             given += 1;
@@ -294,9 +294,9 @@ fn a_quote_token_that_changes_breaks_nothing_else() {
         for _ in 0..random.below(8) {
             let mut bytes = random.bytes(6);
             bytes.extend_from_slice(&QUOTE.as_bytes()[..random.below(6)]);
-            done |= translator.feed(quotes[random.below(6)], &bytes, &mut out) != Progress::More;
+            done |= translator.feed(quotes[random.below(6)].as_bytes(), &bytes, &mut out) != Progress::More;
         }
-        done |= translator.finish(quotes[random.below(6)], &mut out);
+        done |= translator.finish(quotes[random.below(6)].as_bytes(), &mut out);
         let out = String::from_utf8(out).unwrap();
         assert!(!done || out.is_empty() || is_json(&out), "{out}");
     }
