@@ -45,7 +45,7 @@ pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
 }
 
 /// How many printable ASCII characters at the start stand in a JSON string as they are.
-#[inline]
+#[inline(never)]
 pub(crate) fn printable_len(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
