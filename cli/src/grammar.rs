@@ -1,15 +1,12 @@
 //! `unjinja grammar`: the grammar that a sampler can hold a model to.
 
-use std::collections::HashMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use unjinja_codegen::Lowered;
 use unjinja_runtime::Tools;
 use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Wider};
-use unjinja_spec::FormatSpec;
 
 use crate::failure::{Done, Failure};
 use crate::whose::{self, Whose};
@@ -59,7 +56,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Done {
     if arguments.jsonl {
         return match (&arguments.templates, arguments.models) {
-            (Some(folder), _) => analysed(folder),
+            (Some(folder), _) => whose::lines_of_folder(folder, |line, spec, lowered| {
+                let (tools, options) = request(line)?;
+                lowered.grammar(spec, Some(&tools), &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
+            }),
             (None, true) => input::lines(|line| {
                 let file = input::string(line, "template")?;
                 let parser = whose::of_file(file)?;
@@ -199,17 +199,4 @@ fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
         options = options.response_schema(schema.clone());
     }
     Ok((tools, options))
-}
-
-fn analysed(folder: &Path) -> Done {
-    let mut known: HashMap<String, Result<(FormatSpec, Lowered), String>> = HashMap::new();
-    input::folder(folder)?;
-    input::lines(|line| {
-        let name = input::string(line, "template")?;
-        let path = input::in_folder(folder, name)?;
-        let made = known.entry(name.to_owned()).or_insert_with(|| whose::lowered(&path).map_err(|e| e.to_string()));
-        let (spec, lowered) = made.as_ref().map_err(Clone::clone)?;
-        let (tools, options) = request(line)?;
-        lowered.grammar(spec, Some(&tools), &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
-    })
 }

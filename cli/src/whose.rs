@@ -1,15 +1,17 @@
 //! Whose output it is: a parser that is compiled in, or one that is made here from a template or a spec.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::{Map, Value};
 use unjinja_build::Source;
 use unjinja_codegen::Lowered;
 use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions};
 use unjinja_runtime::{ChatParser, ChatStream, Chunk, Message, Options, Stream, Tools};
 use unjinja_spec::{FormatSpec, Overlay, nearest};
 
-use crate::failure::Failure;
+use crate::failure::{Done, Failure};
 use crate::input;
 
 /// The flags that say whose output it is.
@@ -127,9 +129,20 @@ pub(crate) fn of_file(file: &str) -> Result<&'static dyn ChatParser, String> {
         .ok_or_else(|| format!("no parser is compiled in whose spec was made from a template file {file:?}"))
 }
 
-/// The spec of a template, ready for the back ends.
-pub(crate) fn lowered(template: &Path) -> Result<(FormatSpec, Lowered), Failure> {
-    with_lowered(analysed(template, None)?)
+/// Answers lines of standard input with what is made of the template of a folder that each of them names.
+pub(crate) fn lines_of_folder(
+    folder: &Path,
+    mut answer: impl FnMut(&Value, &FormatSpec, &Lowered) -> Result<Map<String, Value>, String>,
+) -> Done {
+    let mut known: HashMap<String, Result<(FormatSpec, Lowered), String>> = HashMap::new();
+    input::folder(folder)?;
+    input::lines(|line| {
+        let name = input::string(line, "template")?;
+        let path = input::in_folder(folder, name)?;
+        let make = || analysed(&path, None).and_then(with_lowered).map_err(|e| e.to_string());
+        let (spec, lowered) = known.entry(name.to_owned()).or_insert_with(make).as_ref().map_err(Clone::clone)?;
+        answer(line, spec, lowered)
+    })
 }
 
 fn with_lowered(spec: FormatSpec) -> Result<(FormatSpec, Lowered), Failure> {

@@ -1,12 +1,9 @@
 //! `unjinja parse --jsonl`: lines of cases in, lines of messages out.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use unjinja_codegen::Lowered;
 use unjinja_runtime::{ChatParser, Machine, Message, Options, Stream, Tools};
-use unjinja_spec::FormatSpec;
 
 use crate::failure::Done;
 use crate::{input, whose};
@@ -21,15 +18,7 @@ pub(super) fn compiled() -> Done {
 
 /// Answers lines with what is made of the templates of a folder.
 pub(super) fn interpreted(folder: &Path) -> Done {
-    let mut known: HashMap<String, Result<(FormatSpec, Lowered), String>> = HashMap::new();
-    input::folder(folder)?;
-    input::lines(|line| {
-        let name = input::string(line, "template")?;
-        let path = input::in_folder(folder, name)?;
-        let made = known.entry(name.to_owned()).or_insert_with(|| whose::lowered(&path).map_err(|e| e.to_string()));
-        let (spec, lowered) = made.as_ref().map_err(Clone::clone)?;
-        Ok(Case::read(line)?.answer(lowered.interpreter(spec)))
-    })
+    whose::lines_of_folder(folder, |line, spec, lowered| Ok(Case::read(line)?.answer(lowered.interpreter(spec))))
 }
 
 /// One line of cases.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use unjinja_runtime::{DiagnosticKind, Event, Message};
 
@@ -17,7 +18,20 @@ pub(super) trait Show {
     fn event(&mut self, event: &Event<'_>) -> Done;
 
     /// The whole message, instead of its pieces.
-    fn message(&mut self, message: &Message) -> Done;
+    fn message(&mut self, message: &Message) -> Done {
+        if !message.reasoning_content.is_empty() {
+            self.event(&Event::Reasoning(&message.reasoning_content))?;
+        }
+        if !message.content.is_empty() {
+            self.event(&Event::Content(&message.content))?;
+        }
+        for (index, call) in message.tool_calls.iter().enumerate() {
+            self.event(&Event::ToolCallStart { index, name: &call.name, id: call.id.as_deref() })?;
+            self.event(&Event::ToolCallArguments { index, json: &call.arguments })?;
+            self.event(&Event::ToolCallEnd { index, complete: call.complete })?;
+        }
+        message.diagnostics.iter().try_for_each(|diagnostic| self.event(&Event::Diagnostic(diagnostic.clone())))
+    }
 
     /// There is nothing more.
     fn end(&mut self) -> Done;
@@ -116,6 +130,10 @@ impl Show for Human {
             Event::ToolCallStart { index, name, id } => {
                 self.heading(Place::Call(*index), &call_heading(*index, name, *id))
             }
+            // Whole arguments are laid out, if they are valid JSON; anything else stands as it came.
+            Event::ToolCallArguments { json, .. } if !self.stream && serde_json::from_str::<IgnoredAny>(json).is_ok() => {
+                self.text(&laid_out(json))
+            }
             Event::ToolCallArguments { json, .. } => self.text(json),
             Event::ToolCallId { id, .. } => {
                 let place = self.place.clone();
@@ -128,23 +146,6 @@ impl Show for Human {
             }
             _ => Ok(()),
         }
-    }
-
-    fn message(&mut self, message: &Message) -> Done {
-        if !message.reasoning_content.is_empty() {
-            self.event(&Event::Reasoning(&message.reasoning_content))?;
-        }
-        if !message.content.is_empty() {
-            self.event(&Event::Content(&message.content))?;
-        }
-        for (index, call) in message.tool_calls.iter().enumerate() {
-            self.event(&Event::ToolCallStart { index, name: &call.name, id: call.id.as_deref() })?;
-            // Only valid JSON is laid out; anything else stands as it came.
-            let laid_out = call.arguments_value().is_ok().then(|| laid_out(&call.arguments));
-            self.text(laid_out.as_deref().unwrap_or(&call.arguments))?;
-        }
-        self.notes.extend(message.diagnostics.iter().map(ToString::to_string));
-        Ok(())
     }
 
     fn end(&mut self) -> Done {
@@ -223,11 +224,6 @@ impl Show for Document {
         Ok(())
     }
 
-    fn message(&mut self, message: &Message) -> Done {
-        self.message = message.clone();
-        Ok(())
-    }
-
     fn end(&mut self) -> Done {
         let message = &self.message;
         let calls: Vec<Value> = message
@@ -269,10 +265,6 @@ impl Show for Events {
             Event::Diagnostic(diagnostic) => json!({"event": "diagnostic", "diagnostic": diagnostic}),
             _ => return Ok(()),
         })
-    }
-
-    fn message(&mut self, _: &Message) -> Done {
-        Ok(())
     }
 
     fn end(&mut self) -> Done {
@@ -343,11 +335,6 @@ impl Show for Completion {
         Ok(())
     }
 
-    fn message(&mut self, message: &Message) -> Done {
-        self.message = message.clone();
-        Ok(())
-    }
-
     fn end(&mut self) -> Done {
         for (index, call) in self.message.tool_calls.iter_mut().enumerate() {
             call.id = Some(id_or(call.id.as_deref(), index));
@@ -403,10 +390,6 @@ impl Show for Chunks {
             // Clients know the call by the id that it was announced with.
             _ => Ok(()),
         }
-    }
-
-    fn message(&mut self, _: &Message) -> Done {
-        Ok(())
     }
 
     fn end(&mut self) -> Done {
