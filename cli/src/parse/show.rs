@@ -130,11 +130,11 @@ impl Show for Human {
             Event::ToolCallStart { index, name, id } => {
                 self.heading(Place::Call(*index), &call_heading(*index, name, *id))
             }
-            // Whole arguments are laid out, if they are valid JSON; anything else stands as it came.
-            Event::ToolCallArguments { json, .. } if !self.stream && serde_json::from_str::<IgnoredAny>(json).is_ok() => {
-                self.text(&laid_out(json))
+            Event::ToolCallArguments { json, .. } => {
+                // Whole arguments are laid out, if they are valid JSON; anything else stands as it came.
+                let whole = !self.stream && serde_json::from_str::<IgnoredAny>(json).is_ok();
+                if whole { self.text(&laid_out(json)) } else { self.text(json) }
             }
-            Event::ToolCallArguments { json, .. } => self.text(json),
             Event::ToolCallId { id, .. } => {
                 let place = self.place.clone();
                 self.place = Place::Nowhere;
