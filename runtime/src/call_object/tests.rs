@@ -44,18 +44,41 @@ fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
             true => object.next::<Python>(shape, piece, usize::MAX, &Begins::NOTHING),
             false => object.next::<Json>(shape, piece, usize::MAX, &Begins::NOTHING),
         };
+        let before = from;
         from += count;
         match part {
             Part::More if from < to => to = (to + step.max(1)).min(bytes.len()),
             Part::More => {}
             Part::Done => end = Progress::Done(from),
             Part::Misfit => end = Progress::Stop(from),
-            Part::Name(_) => {
+            Part::Name(head) => {
                 assert!(parts.is_empty() || parts.ends_with('#'), "one name");
                 if let Some(id) = object.id() {
                     parts.push_str(&format!("#{}#", lossy(id)));
                 }
                 parts.push_str(&lossy(object.name()));
+                let stands = |(from, to): (usize, usize)| &bytes[before + from..before + to];
+                if let Some(head) = head {
+                    assert_eq!((stands(head.name), head.id.map(stands)), (object.name(), object.id()));
+                }
+                let rest = &piece[count..];
+                let rest = match shape.python {
+                    true => object.usual_rest::<Python>(shape, rest, &Begins::NOTHING),
+                    false => object.usual_rest::<Json>(shape, rest, &Begins::NOTHING),
+                };
+                if let Some(rest) = rest {
+                    let stands = |(start, end): (usize, usize)| lossy(&bytes[from + start..from + end]);
+                    arguments.push_str(&stands(rest.arguments));
+                    if let Some(id) = rest.id {
+                        assert_eq!(object.id().map(lossy), Some(stands(id)));
+                        parts.push_str(&format!("#{}#", stands(id)));
+                    }
+                    from += rest.taken;
+                    assert_eq!(rest.done, object.is_done());
+                    if rest.done {
+                        end = Progress::Done(from);
+                    }
+                }
             }
             Part::Id => parts.push_str(&format!("#{}#", lossy(object.id().expect("an id")))),
             Part::Arguments(count) => {
@@ -166,6 +189,7 @@ fn says_where_it_is_no_call() {
         (STRICT, r#"{"nam": 1}"#, 5),
         (STRICT, r#"{"names": 1}"#, 6),
         (STRICT, r#"{"type": 1}"#, 2),
+        (STRICT, r#"{"title": "x", "name": "f", "arguments": {}}"#, 2),
     ] {
         check(&shape, text, "()", Progress::Stop(at), false);
     }

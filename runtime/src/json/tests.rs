@@ -36,6 +36,40 @@ fn passes_json_and_stops_at_its_end() {
     }
 }
 
+/// Brackets too, wherever one of them may begin a marker.
+#[test]
+fn stops_before_what_may_be_a_marker_outside_of_strings() {
+    let text = br#"{"a]b<c": [[1], ["]<", true]], "d": {"e": {}}  }"#;
+    for first in *b"]}[{<" {
+        let begins = Begins { firsts: ByteSet::of(&[first]), seconds: ByteSet::of(b"]} ,") };
+        let outside = |at: &usize| !(1..8).contains(at) && !(17..20).contains(at);
+        let follows = |at: &usize| text.get(at + 1).is_none_or(|next| b"]} ,".contains(next));
+        let expected: Vec<usize> = (0..text.len()).filter(|at| text[*at] == first && outside(at) && follows(at)).collect();
+        for step in [1, 2, 3, text.len()] {
+            let (mut scanner, mut found) = (Scanner::new(), Vec::new());
+            let (mut at, mut from) = (0, 0);
+            while at < text.len() {
+                let end = (at + step).min(text.len());
+                match scanner.feed_until(&text[at..end], from - at, &begins) {
+                    Progress::More => at = end,
+                    Progress::Done(count) => at += count,
+                    Progress::Stop(count) => {
+                        at += count;
+                        // At the end of a piece it is not known yet what follows.
+                        if follows(&at) {
+                            found.push(at);
+                        }
+                        from = at + 1;
+                    }
+                }
+                from = from.max(at);
+            }
+            assert_eq!(found, expected, "{} by {step}", char::from(first));
+            assert!(scanner.finish() && !scanner.malformed());
+        }
+    }
+}
+
 #[test]
 fn every_cut_in_two_is_like_the_whole() {
     for sample in json_samples() {
