@@ -44,7 +44,8 @@ fn stops_before_what_may_be_a_marker_outside_of_strings() {
         let begins = Begins { firsts: ByteSet::of(&[first]), seconds: ByteSet::of(b"]} ,") };
         let outside = |at: &usize| !(1..8).contains(at) && !(17..20).contains(at);
         let follows = |at: &usize| text.get(at + 1).is_none_or(|next| b"]} ,".contains(next));
-        let expected: Vec<usize> = (0..text.len()).filter(|at| text[*at] == first && outside(at) && follows(at)).collect();
+        let expected: Vec<usize> =
+            (0..text.len()).filter(|at| text[*at] == first && outside(at) && follows(at)).collect();
         for step in [1, 2, 3, text.len()] {
             let (mut scanner, mut found) = (Scanner::new(), Vec::new());
             let (mut at, mut from) = (0, 0);
