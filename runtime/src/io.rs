@@ -299,10 +299,13 @@ impl Io<'_> {
     // ----- inside -----
 
     /// Takes white space that belongs to the last marker. `false` while more text is needed.
+    #[inline]
     fn skip_layout(&mut self) -> bool {
-        if self.memory.skip.is_empty() {
-            return true;
-        }
+        self.memory.skip.is_empty() || self.skip_more_layout()
+    }
+
+    #[inline(never)]
+    fn skip_more_layout(&mut self) -> bool {
         let from = self.memory.pos;
         let taken = self.memory.skip.take(&self.text[from..]);
         self.memory.look.work.add(taken);

@@ -110,7 +110,7 @@ enum At {
 
 /// What of a number was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Number {
+pub(crate) enum Number {
     Minus,
     Zero,
     Integer,
@@ -122,7 +122,17 @@ enum Number {
 }
 
 impl Number {
-    fn next(self, byte: u8) -> Option<Self> {
+    pub(crate) fn first(byte: u8) -> Option<Self> {
+        match byte {
+            b'-' => Some(Self::Minus),
+            b'0' => Some(Self::Zero),
+            b'1'..=b'9' => Some(Self::Integer),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
             (Self::Minus, b'0') => Self::Zero,
             (Self::Minus | Self::Integer, b'0'..=b'9') => Self::Integer,
@@ -135,7 +145,7 @@ impl Number {
         })
     }
 
-    fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(self) -> bool {
         matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::Exponent)
     }
 }
@@ -172,8 +182,12 @@ fn ends_scalar(bytes: &[u8], at: usize) -> bool {
     matches!(bytes.get(at), Some(b',' | b'}' | b']' | b' ' | b'\n'))
 }
 
-/// From so many bytes on it is worth while to look for what is whole.
-const WORTH: usize = 16;
+/// What a word is taken for that begins as this literal does: how far it was read, and what comes next.
+#[inline(always)]
+fn word_at<const N: usize>(bytes: &[u8], at: usize, text: &[u8; N], word: Word) -> (usize, At) {
+    let whole = bytes[at..].first_chunk() == Some(text) && ends_scalar(bytes, at + N);
+    if whole { (at + N, At::After) } else { (at + 1, At::Word(word, 1)) }
+}
 
 /// What a step did with its byte.
 enum Step {
@@ -216,7 +230,7 @@ impl Scanner {
                 }
                 continue;
             }
-            if plain && !self.malformed && bytes.len() - taken >= WORTH {
+            if plain && !self.malformed {
                 let before = taken;
                 taken = self.ordinary(bytes, taken, from, stops);
                 if self.at == At::Done {
@@ -271,35 +285,23 @@ impl Scanner {
                         }
                         next = At::After;
                     }
+                    b'0' => (at, next) = (at + 1, At::Number(Number::Zero)),
                     b'1'..=b'9' => {
                         let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
-                        let mut end = at + digits(at);
-                        if bytes.get(end) == Some(&b'.') {
-                            let fraction = digits(end + 1);
-                            if fraction == 0 {
-                                break;
+                        let mut number = Number::Integer;
+                        at += digits(at);
+                        if bytes.get(at) == Some(&b'.') {
+                            let fraction = digits(at + 1);
+                            if fraction > 0 {
+                                (at, number) = (at + 1 + fraction, Number::Fraction);
                             }
-                            end += 1 + fraction;
                         }
-                        // Where it goes on, or may, it is looked at as a whole.
-                        if !ends_scalar(bytes, end) {
-                            break;
-                        }
-                        at = end;
-                        next = At::After;
+                        // It may go on.
+                        next = if ends_scalar(bytes, at) { At::After } else { At::Number(number) };
                     }
-                    b't' if bytes[at..].starts_with(b"true") && ends_scalar(bytes, at + 4) => {
-                        at += 4;
-                        next = At::After;
-                    }
-                    b'f' if bytes[at..].starts_with(b"false") && ends_scalar(bytes, at + 5) => {
-                        at += 5;
-                        next = At::After;
-                    }
-                    b'n' if bytes[at..].starts_with(b"null") && ends_scalar(bytes, at + 4) => {
-                        at += 4;
-                        next = At::After;
-                    }
+                    b't' => (at, next) = word_at(bytes, at, b"true", Word::True),
+                    b'f' => (at, next) = word_at(bytes, at, b"false", Word::False),
+                    b'n' => (at, next) = word_at(bytes, at, b"null", Word::Null),
                     b'{' if self.nesting.len() < MAX_DEPTH && bracket(at) => {
                         self.nesting.push(OBJECT);
                         at += 1;
@@ -347,6 +349,31 @@ impl Scanner {
                     _ => break,
                 },
                 At::Key | At::KeyOrClose if matches!(byte, b' ' | b'\n') => at += 1,
+                At::Number(number) if self.nesting.len() > 0 => match byte {
+                    b'0'..=b'9' if matches!(number, Number::Integer | Number::Fraction) => {
+                        at += bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    }
+                    b',' | b'}' | b']' | b' ' | b'\n' if number.is_whole() => next = At::After,
+                    _ => match number.next(byte) {
+                        Some(number) if bracket(at) => {
+                            next = At::Number(number);
+                            at += 1;
+                        }
+                        _ => break,
+                    },
+                },
+                At::Word(word, read) if self.nesting.len() > 0 => match word.text().get(usize::from(read)) {
+                    Some(wanted) if *wanted == byte => {
+                        next = At::Word(word, read + 1);
+                        at += 1;
+                    }
+                    None if ends_scalar(bytes, at) => next = At::After,
+                    _ => break,
+                },
+                At::Colon if byte == b':' => {
+                    at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
+                    next = At::Value;
+                }
                 _ => break,
             }
         }
@@ -496,23 +523,21 @@ impl Scanner {
             b'{' => (Kind::Object, At::KeyOrClose),
             b'[' => (Kind::Array, At::ValueOrClose),
             b'"' => (Kind::String, At::Text),
-            b'-' => (Kind::Number, At::Number(Number::Minus)),
-            b'0' => (Kind::Number, At::Number(Number::Zero)),
-            b'1'..=b'9' => (Kind::Number, At::Number(Number::Integer)),
             b't' => (Kind::Boolean, At::Word(Word::True, 1)),
             b'f' => (Kind::Boolean, At::Word(Word::False, 1)),
             b'n' => (Kind::Null, At::Word(Word::Null, 1)),
-            _ => {
-                if self.at != At::Before {
-                    return self.lose();
+            _ => match Number::first(byte) {
+                Some(number) => (Kind::Number, At::Number(number)),
+                None if self.at != At::Before => return self.lose(),
+                None => {
+                    self.malformed = true;
+                    if !is_token(byte) {
+                        self.at = At::Done;
+                        return Step::Ended;
+                    }
+                    (Kind::Other, At::LooseScalar)
                 }
-                self.malformed = true;
-                if !is_token(byte) {
-                    self.at = At::Done;
-                    return Step::Ended;
-                }
-                (Kind::Other, At::LooseScalar)
-            }
+            },
         };
         self.kind.get_or_insert(kind);
         match kind {

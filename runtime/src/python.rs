@@ -6,6 +6,8 @@
 
 mod number;
 
+pub(crate) use number::WORDS;
+
 use memchr::memchr2;
 
 use crate::json::{
@@ -111,6 +113,10 @@ impl Translator {
                 }
                 continue;
             }
+            if self.at == At::Token && is_token(byte) {
+                taken += self.token_text(&bytes[taken..]);
+                continue;
+            }
             let usual = self.usual(&bytes[taken..], out);
             if usual > 0 {
                 taken += usual;
@@ -151,8 +157,14 @@ impl Translator {
                     self.at = At::Text;
                     out.push(b'"');
                     taken += 1 + self.text(rest, out);
-                    if matches!(self.at, At::Text | At::Escape | At::Done) {
-                        break;
+                    match self.at {
+                        At::Text | At::Escape | At::Done => break,
+                        At::Colon if bytes[taken..].starts_with(b": ") => {
+                            out.extend_from_slice(b": ");
+                            self.at = At::Value;
+                            taken += 2;
+                        }
+                        _ => {}
                     }
                 }
                 b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n' if begins && self.at != At::Key => {
@@ -165,16 +177,25 @@ impl Translator {
                     taken += length;
                     self.at = At::After;
                 }
+                // As a rule several come at once.
                 b'{' | b'[' if matches!(self.at, At::Value | At::Item) => {
-                    if self.at == At::Item {
-                        self.separate(out);
+                    while let Some(&byte @ (b'{' | b'[')) = bytes.get(taken)
+                        && matches!(self.at, At::Value | At::Item)
+                    {
+                        if self.at == At::Item {
+                            self.separate(out);
+                        }
+                        self.value(byte, out);
+                        taken += 1;
                     }
-                    self.value(*byte, out);
-                    taken += 1;
                 }
                 b'}' | b']' if matches!(self.at, At::Item | At::Key | At::After) => {
-                    self.close(*byte, out);
-                    taken += 1;
+                    while let Some(&byte @ (b'}' | b']')) = bytes.get(taken)
+                        && self.at != At::Done
+                    {
+                        self.close(byte, out);
+                        taken += 1;
+                    }
                     if self.at == At::Done {
                         break;
                     }
@@ -186,7 +207,7 @@ impl Translator {
                 }
                 b',' if self.at == At::After => {
                     self.at = self.next_item();
-                    taken += 1;
+                    taken += 1 + usize::from(rest.first() == Some(&b' '));
                 }
                 _ => break,
             }
@@ -262,7 +283,7 @@ impl Translator {
             At::Hex { left, value } => self.hex(left, value, byte, out),
             At::Octal { left, value } => self.octal(left, value, byte, out),
             At::Done => Step::Ended,
-            // The caller takes stretches of text at a time.
+            // The caller takes stretches of text, and of tokens, at a time.
             At::Text => Step::Again,
             _ if byte.is_ascii_whitespace() || byte == 0x0b => Step::Taken,
             _ => self.structure(byte, out),
@@ -396,13 +417,17 @@ impl Translator {
         };
     }
 
-    /// A byte of, or after, a number or word.
+    /// Takes a stretch of a number or word.
+    fn token_text(&mut self, bytes: &[u8]) -> usize {
+        let count = bytes.iter().take_while(|&&byte| is_token(byte)).count();
+        let from = self.token.len();
+        self.token.extend_from_slice(&bytes[..count]);
+        self.malformed |= number::is_lost(&self.token, from);
+        count
+    }
+
+    /// The byte after a number or word.
     fn token(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
-        if is_token(byte) {
-            self.token.push(byte);
-            self.malformed |= number::is_lost(&self.token);
-            return Step::Taken;
-        }
         if matches!(byte, b'"' | b'\'') && self.token.len() <= 2 {
             let is = |letter: u8| self.token.iter().any(|byte| byte.to_ascii_lowercase() == letter);
             if self.token.iter().all(|byte| b"rbufRBUF".contains(byte)) {

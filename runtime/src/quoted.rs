@@ -7,10 +7,10 @@
 use memchr::{memchr, memchr2};
 
 use crate::json::{
-    MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, is_token, printable_len,
+    MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, printable_len,
 };
 use crate::markers::ByteSet;
-use crate::python::whole_scalar;
+use crate::python::{WORDS, whole_scalar};
 
 const OBJECT: u8 = 0;
 const ARRAY: u8 = 1;
@@ -23,9 +23,6 @@ const MAX_KEY_SPACE: usize = 64;
 
 /// Up to so many bytes it is worth while to see first whether there is anything to escape.
 const SHORT: usize = 32;
-
-/// What Python calls JSON's literals; as long as those.
-const PYTHON: [(&[u8], &[u8]); 3] = [(b"True", b"true"), (b"False", b"false"), (b"None", b"null")];
 
 /// Translates one value with quote tokens into JSON.
 ///
@@ -52,7 +49,9 @@ pub(crate) struct Translator {
     matched: usize,
     /// The number or literal being read; in a bare key, the white space that may end it.
     token: Vec<u8>,
-    /// Reads numbers, literals and JSON's strings.
+    /// How far that is a number.
+    number: Option<Number>,
+    /// Reads JSON's strings.
     scanner: Scanner,
     unescaper: Unescaper,
     /// What `unescaper` wrote of the last bytes.
@@ -63,6 +62,8 @@ pub(crate) struct Translator {
     in_key: bool,
     /// The innermost container has an item already.
     has_items: bool,
+    /// The bytes at hand are known to be UTF-8.
+    valid: bool,
 }
 
 /// Where in the grammar the next byte stands.
@@ -113,6 +114,14 @@ impl Translator {
         Progress::Done(taken)
     }
 
+    /// The same for whole characters.
+    pub(crate) fn feed_text(&mut self, quote: &[u8], text: &str, out: &mut Vec<u8>) -> Progress {
+        self.valid = true;
+        let progress = self.feed(quote, text.as_bytes(), out);
+        self.valid = false;
+        progress
+    }
+
     /// The input ends here: writes what was held back, and says whether the value is complete. Of one that is not, the
     /// output is the beginning of its JSON.
     pub(crate) fn finish(&mut self, quote: &[u8], out: &mut Vec<u8>) -> bool {
@@ -123,8 +132,8 @@ impl Translator {
         match self.at {
             At::Token if whole => self.end_token(out),
             At::Token => {
-                let python = PYTHON.iter().find(|(word, _)| word.starts_with(&self.token));
-                out.extend_from_slice(python.map_or(&self.token, |(_, json)| &json[..self.token.len()]));
+                let word = WORDS.iter().find(|(word, _)| word.starts_with(&self.token));
+                out.extend_from_slice(word.map_or(&self.token, |(_, json)| &json[..self.token.len()]));
                 self.token.clear();
             }
             At::Word if outermost => self.end_string(out),
@@ -187,28 +196,10 @@ impl Translator {
                     self.end_string(out);
                     taken += end + 2 * quote.len();
                 }
-                At::Key | At::BareKey => {
-                    let is_key = |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_');
-                    let length = rest.iter().take_while(is_key).count();
-                    let free = quote[0] != b'_' && !quote[0].is_ascii_alphanumeric();
-                    let begun = self.at == At::BareKey;
-                    // A piece may end within the key.
-                    let next = rest.get(length);
-                    let fits = if begun { self.token.is_empty() && self.carry.is_empty() } else { length > 0 };
-                    if !fits || !free || next.is_some_and(|&next| next != b':') {
-                        break;
-                    }
-                    if !begun {
-                        self.begin_bare_key(out);
-                    }
-                    out.extend_from_slice(&rest[..length]);
-                    taken += length;
-                    if next.is_some() {
-                        out.extend_from_slice(b"\": ");
-                        self.at = At::Value;
-                        taken += 1;
-                    }
-                }
+                At::Key | At::BareKey => match self.usual_key(quote, rest, out) {
+                    0 => break,
+                    count => taken += count,
+                },
                 At::Value | At::Item if matches!(byte, b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') => {
                     let usual = |(length, _): &(usize, _)| *length <= MAX_NUMBER && !quote[0].is_ascii_alphanumeric();
                     let Some((length, word)) = whole_scalar(rest).filter(usual) else {
@@ -222,14 +213,26 @@ impl Translator {
                     taken += length;
                     self.at = At::After;
                 }
+                // As a rule several come at once.
                 At::Value | At::Item if matches!(byte, b'{' | b'[') => {
-                    if self.at == At::Item {
-                        self.separate(out);
+                    while let Some(&byte @ (b'{' | b'[')) = bytes.get(taken)
+                        && matches!(self.at, At::Value | At::Item)
+                    {
+                        if self.at == At::Item {
+                            self.separate(out);
+                        }
+                        taken += self.value(Sign::Byte(byte), out);
+                        if self.at == At::Key {
+                            taken += self.usual_key(quote, &bytes[taken..], out);
+                        }
                     }
-                    taken += self.value(Sign::Byte(byte), out);
                 }
                 At::Item | At::After if matches!(byte, b'}' | b']') => {
-                    taken += self.close(Sign::Byte(byte), out);
+                    while let Some(&byte @ (b'}' | b']')) = bytes.get(taken)
+                        && self.at != At::Done
+                    {
+                        taken += self.close(Sign::Byte(byte), out);
+                    }
                 }
                 At::Colon if byte == b':' => {
                     out.extend_from_slice(b": ");
@@ -246,25 +249,50 @@ impl Translator {
         taken
     }
 
+    /// The same for a bare key, or the rest of one, and its colon.
+    #[inline(always)]
+    fn usual_key(&mut self, quote: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
+        let is_key = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let length = rest.iter().take_while(is_key).count();
+        let begun = self.at == At::BareKey;
+        let fits = if begun { self.token.is_empty() && self.carry.is_empty() } else { length > 0 };
+        // A piece may end within the key.
+        let next = rest.get(length);
+        let free = quote.first().is_some_and(|first| !is_key(&first));
+        if !fits || !free || next.is_some_and(|&next| next != b':') {
+            return 0;
+        }
+        if !begun {
+            self.begin_bare_key(out);
+        }
+        out.extend_from_slice(&rest[..length]);
+        if next.is_none() {
+            return length;
+        }
+        out.extend_from_slice(b"\": ");
+        self.at = At::Value;
+        length + 1
+    }
+
     /// Takes bytes at the start of `rest`, which is `byte` and more; gives their count. None: the state changed and
     /// looks at the byte again.
     fn step(&mut self, quote: &[u8], byte: u8, rest: &[u8], out: &mut Vec<u8>) -> usize {
         match self.at {
-            _ if self.matched > 0 => self.quote(quote, byte, out),
+            _ if self.matched > 0 => self.quote(quote, rest, out),
             At::Text => {
                 let plain = quote.first().and_then(|&first| memchr(first, rest)).unwrap_or(rest.len());
                 self.text(&rest[..plain], out);
-                plain + rest.get(plain).map_or(0, |&first| self.quote(quote, first, out))
+                if plain < rest.len() { plain + self.quote(quote, &rest[plain..], out) } else { plain }
             }
             At::Json => self.json(rest, out),
             At::BareKey => self.bare_key(rest, out),
-            At::Token if goes_on(quote, byte) => {
-                self.token(byte, out);
-                1
-            }
             At::Token => {
-                self.end_token(out);
-                0
+                let count = rest.iter().take_while(|&&byte| goes_on(quote, byte)).count();
+                match count {
+                    0 => self.end_token(out),
+                    _ => self.token(&rest[..count], out),
+                }
+                count
             }
             At::Word => {
                 let end = rest.iter().position(|&byte| !goes_on(quote, byte));
@@ -275,7 +303,7 @@ impl Translator {
                 end.unwrap_or(rest.len())
             }
             At::Done => 0,
-            _ if quote.first() == Some(&byte) => self.quote(quote, byte, out),
+            _ if quote.first() == Some(&byte) => self.quote(quote, rest, out),
             _ if byte.is_ascii_whitespace() => 1,
             _ => self.structure(Sign::Byte(byte), out),
         }
@@ -291,10 +319,11 @@ impl Translator {
         0
     }
 
-    /// A byte of, or after, the beginning of a quote token.
-    fn quote(&mut self, quote: &[u8], byte: u8, out: &mut Vec<u8>) -> usize {
-        if quote[self.matched] == byte {
-            self.matched += 1;
+    /// Bytes of a quote token, or the byte after the beginning of one.
+    fn quote(&mut self, quote: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
+        let fitting = quote[self.matched..].iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count();
+        if fitting > 0 {
+            self.matched += fitting;
             if self.matched == quote.len() {
                 self.matched = 0;
                 if self.at == At::Text {
@@ -303,7 +332,7 @@ impl Translator {
                     while self.structure(Sign::Quote, out) == 0 {}
                 }
             }
-            return 1;
+            return fitting;
         }
         // Not the token; but it may begin with a later byte of those that are held.
         let held = &quote[..self.matched];
@@ -405,7 +434,6 @@ impl Translator {
             Sign::Byte(b'[') => (ARRAY, b'[', At::Item),
             Sign::Byte(_) => {
                 self.token.clear();
-                self.scanner.reset();
                 return self.again(At::Token);
             }
         };
@@ -435,23 +463,25 @@ impl Translator {
         };
     }
 
-    /// A byte of what may be a number or literal.
-    fn token(&mut self, byte: u8, out: &mut Vec<u8>) {
-        self.token.push(byte);
-        let json = is_token(byte)
-            && self.token.len() <= MAX_NUMBER
-            && self.scanner.feed(&[byte]) == Progress::More
-            && !self.scanner.malformed();
-        if !json && !PYTHON.iter().any(|(word, _)| word.starts_with(&self.token)) {
+    /// A stretch of what may be a number or literal.
+    fn token(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let mut rest = bytes.iter();
+        if self.token.is_empty() {
+            self.number = rest.next().and_then(|&byte| Number::first(byte));
+        }
+        self.number = rest.try_fold(self.number, |number, &byte| Some(Some(number?.next(byte)?))).flatten();
+        self.token.extend_from_slice(bytes);
+        let number = self.number.is_some() && self.token.len() <= MAX_NUMBER;
+        if !number && !WORDS.iter().any(|(word, _)| word.starts_with(&self.token)) {
             self.begin_word(out);
         }
     }
 
     /// The JSON of the number or literal that was read, if it is a whole one.
     fn literal(&mut self) -> Option<&[u8]> {
-        match PYTHON.iter().find(|(word, _)| *word == self.token) {
+        match WORDS.iter().find(|(word, _)| *word == self.token) {
             Some((_, json)) => Some(json),
-            None => (self.scanner.finish() && !self.scanner.malformed()).then_some(&self.token),
+            None => self.number.is_some_and(Number::is_whole).then_some(&self.token),
         }
     }
 
@@ -555,6 +585,9 @@ impl Translator {
         // Short pieces are as a rule what they are in JSON.
         if text.len() <= SHORT && self.carry.is_empty() && printable_len(text) == text.len() {
             return out.extend_from_slice(text);
+        }
+        if self.valid && self.carry.is_empty() {
+            return escape_bytes_into(text, out);
         }
         self.malformed |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
     }

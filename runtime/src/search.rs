@@ -175,7 +175,7 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Op
             [one] => one == first,
             [] => false,
         };
-        if !alike || !rest.starts_with(core) {
+        if !alike || !starts_with(rest, core) {
             continue;
         }
         if !confirmed_at_once(&rest[core.len()..], marker.confirm, work)? {
@@ -186,6 +186,18 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Op
         }
     }
     Some(best)
+}
+
+/// Whether a text begins with a core. Most are too short for more than a look at their ends.
+#[inline]
+fn starts_with(text: &[u8], core: &[u8]) -> bool {
+    let Some(text) = text.get(..core.len()) else { return false };
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    match (text.first_chunk(), text.last_chunk(), core.first_chunk(), core.last_chunk()) {
+        (Some(a), Some(b), Some(c), Some(d)) if core.len() <= 16 => word(a) == word(c) && word(b) == word(d),
+        (None, ..) => text.iter().zip(core).all(|(one, other)| one == other),
+        _ => text == core,
+    }
 }
 
 /// Whether what follows confirms a marker, where all that it takes to tell is there.
@@ -408,9 +420,20 @@ impl Skip {
         self.len = 0;
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, layout: &str) {
         self.from = 0;
         self.len = layout.len();
+        // None or one byte, as a rule.
+        if let [byte] = layout.as_bytes() {
+            self.bytes[0] = *byte;
+        } else if self.len > 1 {
+            self.set_longer(layout);
+        }
+    }
+
+    #[inline(never)]
+    fn set_longer(&mut self, layout: &str) {
         match self.bytes.get_mut(..layout.len()) {
             Some(bytes) => bytes.copy_from_slice(layout.as_bytes()),
             None => {
@@ -423,6 +446,13 @@ impl Skip {
     /// Takes the white space at the start of `text` that belongs to the marker, and drops what was used up. Returns
     /// how many bytes were taken; nothing is left as soon as the first other byte was seen.
     pub(crate) fn take(&mut self, text: &[u8]) -> usize {
+        if self.len == 1
+            && let Some(byte) = text.first()
+        {
+            let taken = usize::from(self.from == 0 && *byte == self.bytes[0]);
+            self.clear();
+            return taken;
+        }
         let mut taken = 0;
         while self.from < self.len {
             let Some(byte) = text.get(taken) else { return taken };

@@ -155,6 +155,9 @@ pub(crate) struct ValueWriter {
     mismatch: bool,
 }
 
+/// By so many bytes it shows, as a rule, that a text is no JSON.
+const BEGINNING: usize = 64;
+
 /// What the text may still turn out to be.
 #[derive(Debug, Clone, Default)]
 struct Candidate<R> {
@@ -257,7 +260,10 @@ impl ValueWriter {
                 return;
             }
             if self.reads_python() && !self.types.has_string() {
-                self.translate_held();
+                let mut translated = std::mem::take(&mut self.translated);
+                translated.clear();
+                self.translate_held(&mut translated);
+                self.translated = translated;
             }
             if self.literal.alive {
                 self.literal.reader.finish(&mut self.translated);
@@ -292,7 +298,7 @@ impl ValueWriter {
     fn consider(&mut self, text: &[u8]) {
         let json = &mut self.json;
         if json.alive {
-            let progress = if json.done { Progress::Done(0) } else { json.reader.feed(text) };
+            let progress = if json.done { Progress::Done(0) } else { feed_while_json(&mut json.reader, text) };
             json.note(progress, text);
             let kind = json.reader.kind();
             json.alive &= !json.reader.malformed();
@@ -322,17 +328,24 @@ impl ValueWriter {
             }
         }
         if self.reads_python() {
+            let from = out.len();
             if !self.types.has_string() {
-                self.translate_held();
+                self.translate_held(out);
+            } else {
+                out.extend_from_slice(&self.translated);
             }
-            if self.literal.alive && (self.literal.done || self.literal.reader.finish(&mut self.translated)) {
-                let fits = self.fits(&self.translated) && !self.literal.reader.malformed();
+            if self.literal.alive && (self.literal.done || self.literal.reader.finish(out)) {
+                let fits = self.fits(&out[from..]) && !self.literal.reader.malformed();
                 if fits || (self.python && !self.types.has_string()) {
                     self.mismatch = !fits;
-                    out.extend_from_slice(as_text(&self.translated, &mut self.invalid_utf8).as_bytes());
+                    if let Cow::Owned(text) = as_text(&out[from..], &mut self.invalid_utf8) {
+                        out.truncate(from);
+                        out.extend_from_slice(text.as_bytes());
+                    }
                     return true;
                 }
             }
+            out.truncate(from);
         }
         false
     }
@@ -342,14 +355,13 @@ impl ValueWriter {
         self.python || (!self.types.has_string() && self.types.intersects(spelled_otherwise))
     }
 
-    /// Reads the whole held text as a Python literal.
-    fn translate_held(&mut self) {
-        self.translated.clear();
+    /// Reads the whole held text as a Python literal, and appends its JSON.
+    fn translate_held(&mut self, out: &mut Vec<u8>) {
         let literal = &mut self.literal;
         literal.reader.reset();
         literal.alive = true;
         literal.done = false;
-        let progress = literal.reader.feed(&self.held, &mut self.translated);
+        let progress = literal.reader.feed(&self.held, out);
         literal.note(progress, &self.held);
         literal.alive &= !literal.reader.malformed();
     }
@@ -379,6 +391,18 @@ impl ValueWriter {
 
     fn end_carry(&mut self, out: &mut Vec<u8>) {
         self.invalid_utf8 |= self.carry.finish(&mut |text| escape_bytes_into(text.as_bytes(), out));
+    }
+}
+
+/// Gives bytes to a scanner, but the most of a long text only if it has found no fault at its beginning.
+fn feed_while_json(scanner: &mut Scanner, text: &[u8]) -> Progress {
+    let (beginning, rest) = text.split_at(text.len().min(BEGINNING));
+    match scanner.feed(beginning) {
+        Progress::More if !rest.is_empty() && !scanner.malformed() => match scanner.feed(rest) {
+            Progress::Done(count) => Progress::Done(beginning.len() + count),
+            progress => progress,
+        },
+        progress => progress,
     }
 }
 

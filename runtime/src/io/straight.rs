@@ -134,9 +134,13 @@ impl Straight {
     /// The reader stands in a string that these bytes may end, or in none.
     #[inline]
     fn in_text(&mut self, index: usize, ends: Option<ByteSet>) {
-        self.to = if ends.is_some() { To::Arguments(index) } else { To::Nothing };
-        self.markers = ends.unwrap_or(ByteSet::ALL);
-        self.special = self.markers.and(ByteSet::JSON_TEXT);
+        let Some(ends) = ends else {
+            self.to = To::Nothing;
+            return;
+        };
+        self.to = To::Arguments(index);
+        self.markers = ends;
+        self.special = ends.and(ByteSet::JSON_TEXT);
     }
 }
 
@@ -165,10 +169,26 @@ impl Memory {
             if !json.is_empty() {
                 sink(Event::ToolCallArguments { index, json: &json });
             }
-        } else if taken.count > 0 {
-            sink(Event::ToolCallArguments { index, json: &text[..taken.count] });
+        } else {
+            if !carry.is_empty() {
+                sink(Event::ToolCallArguments { index, json: std::str::from_utf8(carry).unwrap_or_default() });
+                carry.clear();
+            }
+            if taken.count > 0 {
+                sink(Event::ToolCallArguments { index, json: &text[..taken.count] });
+            }
+            if taken.more && taken.count < text.len() {
+                self.waits(&text.as_bytes()[taken.count..], carry);
+            }
         }
         self.was_read(&taken)
+    }
+
+    /// The end of a piece waits.
+    #[inline(never)]
+    fn waits(&mut self, end: &[u8], carry: &mut Vec<u8>) {
+        carry.extend_from_slice(end);
+        self.passed(carry);
     }
 
     /// What a reader wrote.
@@ -195,14 +215,24 @@ impl Memory {
         taken.more
     }
 
-    /// Reads on in JSON.
+    /// Reads on in JSON. The first byte of a marker may wait at its end.
     #[inline]
-    fn read_json(&mut self, text: &str, scanner: impl FnOnce(&mut Self) -> &mut Scanner) -> Taken {
+    fn read_json(
+        &mut self,
+        text: &str,
+        carry: &[u8],
+        scanner: impl FnOnce(&mut Self) -> &mut Scanner,
+    ) -> Option<Taken> {
         let stops = Begins { firsts: self.straight.markers, seconds: self.straight.seconds };
+        let bytes = text.as_bytes();
         let scanner = scanner(self);
-        let (count, more) = match scanner.feed_until(text.as_bytes(), 0, &stops) {
-            Progress::More => (text.len(), !scanner.malformed()),
-            Progress::Done(n) | Progress::Stop(n) => (n, false),
+        if !carry.is_empty() && !goes_on_behind(carry, bytes, scanner, &stops) {
+            return None;
+        }
+        let (count, more) = match scanner.feed_until(bytes, 0, &stops) {
+            Progress::More => (bytes.len(), !scanner.malformed()),
+            Progress::Done(n) => (n, false),
+            Progress::Stop(n) => (n, n + 1 == bytes.len() && stops.seconds != ByteSet::ALL && !scanner.malformed()),
         };
         // In the middle of a string not even the reader has to look.
         let plain = scanner.in_plain_string();
@@ -210,17 +240,17 @@ impl Memory {
             Some(call) if plain => To::Arguments(call.index),
             _ => To::Nothing,
         };
-        Taken { count, more, as_it_is: true }
+        Some(Taken { count, more, as_it_is: true })
     }
 
     /// Arguments in JSON.
-    pub(super) fn read_json_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        Some(self.read_json(text, |memory| &mut memory.readers.json))
+    pub(super) fn read_json_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
+        self.read_json(text, carry, |memory| &mut memory.readers.json)
     }
 
     /// Those of a call object in JSON.
-    pub(super) fn read_object_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        Some(self.read_json(text, |memory| memory.readers.object.scanner()))
+    pub(super) fn read_object_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
+        self.read_json(text, carry, |memory| memory.readers.object.scanner())
     }
 
     /// The raw text of a value.
@@ -246,13 +276,14 @@ impl Memory {
     }
 
     /// Reads on in a literal.
-    pub(super) fn read_literal(&mut self, text: &str, feed: impl FnOnce(&mut Self, &[u8]) -> Fed) -> Option<Taken> {
+    pub(super) fn read_literal(&mut self, text: &str, feed: impl FnOnce(&mut Self, &str) -> Fed) -> Option<Taken> {
         let bytes = text.as_bytes();
-        if bytes.len() <= LONGEST && !has_any(bytes, &self.straight.markers) {
+        let in_text = matches!(self.straight.to, To::Arguments(_));
+        if in_text && bytes.len() <= LONGEST && !has_any(bytes, &self.straight.markers) {
             escape_into(text, &mut self.json);
             return Some(Taken { count: bytes.len(), more: true, as_it_is: false });
         }
-        let fed = feed(self, bytes);
+        let fed = feed(self, text);
         let (count, more) = match fed.progress {
             Progress::More => (bytes.len(), !fed.malformed),
             Progress::Done(n) | Progress::Stop(n) => (n, false),
@@ -262,6 +293,13 @@ impl Memory {
         }
         Some(Taken { count, more, as_it_is: false })
     }
+}
+
+/// Whether what waited is no marker, as the text behind it shows; if so, it is read.
+#[inline(never)]
+fn goes_on_behind(waiting: &[u8], text: &[u8], scanner: &mut Scanner, stops: &Begins) -> bool {
+    let marker = text.first().is_none_or(|&next| stops.seconds.has(next));
+    !marker && scanner.feed(waiting) == Progress::More
 }
 
 /// What the reader of a literal said to some bytes.

@@ -8,6 +8,7 @@ use crate::json::Progress;
 use crate::machine::Found;
 use crate::markers::{Begins, Markers};
 use crate::search::Candidate;
+use crate::stream::Chunk;
 
 /// What to do about a byte with which one of the stops may begin.
 enum Stop {
@@ -58,7 +59,7 @@ impl<'a> Io<'a> {
         if found == Found::Done {
             self.memory.reading = Reading::Nothing;
         } else {
-            self.go_straight_in_json(stops, Memory::read_json_arguments);
+            self.go_straight_in_json(stops, |memory, text, carry| memory.read_json_arguments(text, carry));
         }
         found
     }
@@ -92,7 +93,8 @@ impl<'a> Io<'a> {
             let memory = &mut *self.memory;
             let rest = &self.text[from..to];
             memory.out.reserve(rest.len());
-            let fed = L::feed(memory, quote, rest);
+            let text = self.valid.and_then(|text| text.get(from..to));
+            let fed = L::feed(memory, quote, text.map_or(Chunk::Bytes(rest), Chunk::Text));
             let (taken, mut done) = match fed.progress {
                 Progress::More => (rest.len(), false),
                 Progress::Done(n) | Progress::Stop(n) => (n, true),
@@ -127,7 +129,7 @@ impl<'a> Io<'a> {
     pub fn call_object(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> Found {
         let (found, passes) = self.object::<Json>(shape, offered, stops);
         if passes {
-            self.go_straight_in_json(stops, Memory::read_object_arguments);
+            self.go_straight_in_json(stops, |memory, text, carry| memory.read_object_arguments(text, carry));
         }
         found
     }
@@ -356,7 +358,7 @@ trait Literal {
     fn reset(memory: &mut Memory);
 
     /// Reads the bytes; writes to `out`.
-    fn feed(memory: &mut Memory, quote: &str, bytes: &[u8]) -> Fed;
+    fn feed(memory: &mut Memory, quote: &str, chunk: Chunk<'_>) -> Fed;
 
     /// The input ends: whether the literal is complete, and whether it is malformed.
     fn finish(memory: &mut Memory, quote: &str) -> (bool, bool);
@@ -371,9 +373,9 @@ impl Literal for PythonLiteral {
         memory.readers.python.reset();
     }
 
-    fn feed(memory: &mut Memory, _: &str, bytes: &[u8]) -> Fed {
+    fn feed(memory: &mut Memory, _: &str, chunk: Chunk<'_>) -> Fed {
         let python = &mut memory.readers.python;
-        let progress = python.feed(bytes, &mut memory.out);
+        let progress = python.feed(chunk.as_bytes(), &mut memory.out);
         Fed { progress, malformed: python.malformed(), text_ends: python.text_ends() }
     }
 
@@ -392,9 +394,12 @@ impl Literal for QuotedLiteral {
         memory.readers.quoted.reset();
     }
 
-    fn feed(memory: &mut Memory, quote: &str, bytes: &[u8]) -> Fed {
+    fn feed(memory: &mut Memory, quote: &str, chunk: Chunk<'_>) -> Fed {
         let quoted = &mut memory.readers.quoted;
-        let progress = quoted.feed(quote.as_bytes(), bytes, &mut memory.out);
+        let progress = match chunk {
+            Chunk::Text(text) => quoted.feed_text(quote.as_bytes(), text, &mut memory.out),
+            Chunk::Bytes(bytes) => quoted.feed(quote.as_bytes(), bytes, &mut memory.out),
+        };
         Fed { progress, malformed: quoted.malformed(), text_ends: quoted.text_ends(quote.as_bytes()) }
     }
 
@@ -406,23 +411,23 @@ impl Literal for QuotedLiteral {
 
 impl Memory {
     fn read_python(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        self.read_literal(text, |memory, bytes| PythonLiteral::feed(memory, "", bytes))
+        self.read_literal(text, |memory, text| PythonLiteral::feed(memory, "", Chunk::Text(text)))
     }
 
     fn read_quoted(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        self.read_literal(text, |memory, bytes| {
+        self.read_literal(text, |memory, text| {
             let quoted = &mut memory.readers.quoted;
             let quote = memory.quote.as_bytes();
-            let progress = quoted.feed(quote, bytes, &mut memory.out);
+            let progress = quoted.feed_text(quote, text, &mut memory.out);
             Fed { progress, malformed: quoted.malformed(), text_ends: quoted.text_ends(quote) }
         })
     }
 
     /// Arguments of a call object that is a Python dict.
     fn read_dict_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        self.read_literal(text, |memory, bytes| {
+        self.read_literal(text, |memory, text| {
             let python = memory.readers.object.translator();
-            let progress = python.feed(bytes, &mut memory.out);
+            let progress = python.feed(text.as_bytes(), &mut memory.out);
             Fed { progress, malformed: python.malformed(), text_ends: python.text_ends() }
         })
     }

@@ -6,25 +6,33 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     next_special(bytes, 0)
 }
 
-/// How far a stretch is looked at eight bytes at a time before whole blocks are.
+/// How far a stretch is looked at eight bytes at a time before more are.
 const NEAR: usize = 64;
+
+/// How far ahead a byte is searched for at a time then, so that what stands before it is not read again and again.
+const WINDOW: usize = 1024;
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 
 const HIGH: u64 = ONES << 7;
 
-/// How many bytes are compared at once then.
+/// How many bytes are compared at once.
 const BLOCK: usize = 128;
 
 /// The first position at or after `from` where a quote, a backslash or a control character stands; else the end.
 #[inline]
 pub(crate) fn next_special(bytes: &[u8], from: usize) -> usize {
-    next_special_or(bytes, from, b'"')
+    next_of(bytes, from, b'"', |window| memchr::memchr2(b'"', b'\\', window))
 }
 
 /// The same, and also up to `other`.
 #[inline]
 pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
+    next_of(bytes, from, other, |window| memchr::memchr3(b'"', b'\\', other, window))
+}
+
+#[inline(always)]
+fn next_of(bytes: &[u8], from: usize, other: u8, search: impl Fn(&[u8]) -> Option<usize>) -> usize {
     let mut at = from;
     let mut near = from + NEAR;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -34,7 +42,7 @@ pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
         }
         at += 8;
         if at >= near {
-            at += plain_blocks(&bytes[at..], other);
+            at = next_further(bytes, at, &search);
             near = usize::MAX;
         }
     }
@@ -42,6 +50,40 @@ pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
         at += 1;
     }
     at
+}
+
+/// The same behind [`NEAR`] bytes that are not special: `search` finds any but control characters.
+#[inline(never)]
+fn next_further(bytes: &[u8], from: usize, search: &impl Fn(&[u8]) -> Option<usize>) -> usize {
+    let mut at = from;
+    while at < bytes.len() {
+        let end = bytes.len().min(at + WINDOW);
+        let hit = search(&bytes[at..end]);
+        let to = hit.map_or(end, |hit| at + hit);
+        let (rest, blocks) = bytes[at..to].as_rchunks::<BLOCK>();
+        let (_, less) = rest.as_rchunks::<NEAR>();
+        // What is left at the start is looked at with bytes before it.
+        let first = bytes[..at + rest.len() % NEAR].last_chunk::<NEAR>();
+        if first.is_some_and(has_control) || less.iter().any(has_control) || blocks.iter().any(has_control) {
+            let control = bytes[at..to].iter().position(|&byte| byte < 0x20);
+            return control.map_or(to, |control| at + control);
+        }
+        if hit.is_some() {
+            return to;
+        }
+        at = to;
+    }
+    at
+}
+
+fn has_control<const N: usize>(block: &[u8; N]) -> bool {
+    any(block, |byte| byte < 0x20)
+}
+
+/// Whether a block has such a byte; with no early exit, for that is what compilers make vectors of.
+#[inline]
+fn any<const N: usize>(block: &[u8; N], is: impl Fn(u8) -> bool) -> bool {
+    block.iter().fold(0, |found, &byte| found | u8::from(is(byte))) != 0
 }
 
 /// How many printable ASCII characters at the start stand in a JSON string as they are.
@@ -102,15 +144,9 @@ fn longer_string_end(bytes: &[u8], from: usize) -> (usize, bool) {
 
 /// How many bytes at the start are whole blocks with nothing special in them.
 #[inline(never)]
-fn plain_blocks(bytes: &[u8], other: u8) -> usize {
+fn plain_blocks(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
-    // No early exit inside a block: that is what compilers make vectors of.
-    let special = |block: &[u8; BLOCK]| {
-        let is = |byte: u8| {
-            u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == other)
-        };
-        block.iter().fold(0, |found, &byte| found | is(byte)) != 0
-    };
+    let special = |block: &[u8; BLOCK]| any(block, |byte| byte < 0x20 || byte == b'"' || byte == b'\\');
     BLOCK * blocks.iter().position(special).unwrap_or(blocks.len())
 }
 
@@ -171,7 +207,7 @@ pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
         }
         at += word.len();
         if at >= near {
-            let blocks = plain_blocks(&bytes[at..], b'"');
+            let blocks = plain_blocks(&bytes[at..]);
             out.extend_from_slice(&bytes[at..at + blocks]);
             at += blocks;
             near = usize::MAX;

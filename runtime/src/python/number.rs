@@ -36,14 +36,14 @@ pub(super) fn is_cut(token: &[u8]) -> bool {
     begins_word || (begins_number && !write(token, &mut Vec::new()))
 }
 
-/// Whether a token, however it goes on, is nothing that JSON has, as its last byte shows.
-pub(super) fn is_lost(token: &[u8]) -> bool {
+/// Whether a token, however it goes on, is nothing that JSON has, as its bytes from `from` on show.
+pub(super) fn is_lost(token: &[u8], from: usize) -> bool {
     // The first bytes may be the prefix of a string.
-    let [first, _, .., last] = token else { return false };
+    let ([first, ..], Some(rest)) = (token, token.get(from.max(2)..)) else { return false };
     if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
-        return !(last.is_ascii_hexdigit() || b"+-._xXoO".contains(last));
+        return !rest.iter().all(|byte| byte.is_ascii_hexdigit() || b"+-._xXoO".contains(byte));
     }
-    !WORDS.iter().any(|(word, _)| word.starts_with(token))
+    !rest.is_empty() && !WORDS.iter().any(|(word, _)| word.starts_with(token))
 }
 
 /// Writes what is certain of the JSON of a token that was cut off; it may go on or be closed.
@@ -60,7 +60,7 @@ pub(super) fn write_cut(token: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Python's words and JSON's, and what they are in JSON; as long as each other.
-pub(super) const WORDS: [(&[u8], &[u8]); 6] = [
+pub(crate) const WORDS: [(&[u8], &[u8]); 6] = [
     (b"True", b"true"),
     (b"False", b"false"),
     (b"None", b"null"),
