@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::{Failure, own_models};
+use support::{Failure, own_cases, own_models};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{ChatParser, DiagnosticKind, Options};
 
@@ -54,6 +54,30 @@ fn a_call_behind_a_name_or_an_id_that_is_no_text_is_found_whatever_the_cut() -> 
 /// A text with `bytes` wherever it has a replacement character.
 fn replaced(text: &str, bytes: &[u8]) -> Vec<u8> {
     text.split('\u{FFFD}').map(str::as_bytes).collect::<Vec<_>>().join(bytes)
+}
+
+/// Also where a value is translated on its way.
+#[test]
+fn no_byte_is_replaced_untold() -> Result<(), Failure> {
+    let (mut tried, mut told) = (0, 0);
+    for case in own_cases()? {
+        let named = |parser: &&&dyn ChatParser| parser.facts().files.contains(&&*case.template);
+        let all = unjinja_app::all();
+        let parser = *all.iter().find(named).ok_or("a template that is not compiled in")?;
+        for at in (0..case.output.len()).filter(|&at| case.output[at].is_ascii_alphanumeric()) {
+            let mut text = case.output.clone();
+            text[at] = 0xFF;
+            let message = parser.parse((&text).into(), &case.options);
+            let shown = format!("{:?}{:?}{:?}", message.content, message.reasoning_content, message.tool_calls);
+            let kinds = [DiagnosticKind::InvalidUtf8, DiagnosticKind::MalformedArguments];
+            let tells = message.diagnostics.iter().any(|told| kinds.contains(&told.kind));
+            assert!(tells || !shown.contains('\u{FFFD}'), "{}: {}: {message:?}", case.id, text.escape_ascii());
+            tried += 1;
+            told += usize::from(tells);
+        }
+    }
+    assert!(tried > 5000 && told > 2000, "{tried} texts, {told} diagnostics: too few to show anything");
+    Ok(())
 }
 
 #[test]

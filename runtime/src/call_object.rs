@@ -8,10 +8,11 @@ use arguments::{Arguments, Piece};
 use reader::Reader;
 use usual::Head;
 
-use crate::io::MAX_NAME;
+use crate::io::{MAX_NAME, PIECE};
 use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token, next_special};
 use crate::markers::Begins;
 use crate::python::Translator;
+use crate::search::whole_characters;
 use crate::short::Short;
 
 /// Where a call object keeps its parts.
@@ -499,6 +500,11 @@ impl CallObject {
             Role::Id => return self.in_id::<S>(bytes),
             _ => {}
         }
+        // Piece by piece what is written stays small, however long the value is.
+        let bytes = match bytes.get(..PIECE) {
+            Some(piece) if S::PYTHON => &bytes[..whole_characters(piece)],
+            _ => bytes,
+        };
         let Self { reader, arguments, .. } = self;
         let (progress, json) = reader.feed::<S>(bytes, from, stops);
         let (count, done) = match progress {
@@ -509,7 +515,10 @@ impl CallObject {
         let mut piece = Piece::Nothing;
         if self.role == Role::Arguments {
             self.has_arguments = true;
-            piece = arguments.feed(json, self.named, done, S::PYTHON);
+            piece = match S::PYTHON {
+                true => arguments.feed_written(reader.written(), self.named, done),
+                false => arguments.feed(json, self.named, done, false),
+            };
         }
         if done {
             self.end_value();

@@ -39,7 +39,7 @@ pub const MAX_HELD: usize = 64 * 1024;
 pub const MAX_SPACE: usize = 64;
 
 /// How much of a value is translated at a time, in bytes.
-const PIECE: usize = 32 * 1024;
+pub(crate) const PIECE: usize = 32 * 1024;
 
 /// Text that looks like a call but is not one yet.
 #[derive(Clone, Copy, Debug)]
@@ -94,8 +94,8 @@ struct Call {
     malformed: bool,
 }
 
-/// Writes the rest of a value to `out`.
-type Abort = fn(&mut Readers, &mut Vec<u8>);
+/// Writes the rest of a value to `out`. Says whether the value held bytes that are no UTF-8.
+type Abort = fn(&mut Readers, &mut Vec<u8>) -> bool;
 
 /// All that a parser remembers between two pushes. Offsets count from the start of the text at hand.
 pub(crate) struct Memory {
@@ -133,7 +133,7 @@ pub(crate) struct Memory {
     abort: Option<Abort>,
     out: Vec<u8>,
     /// The same as text.
-    json: String,
+    pub(crate) json: String,
     filter: Option<Box<dyn Filter>>,
     invalid_utf8: bool,
 }

@@ -17,7 +17,7 @@ pub use close::close;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_char_into, escape_into, is_plain,
-    next_special, next_special_or, printable_len, push_char,
+    lossy, next_special, next_special_or, printable_len, push_char, short_text,
 };
 
 /// How far a translator came with the bytes that it was given.
@@ -283,7 +283,7 @@ impl Scanner {
                             next = At::Text;
                             break;
                         }
-                        next = At::After;
+                        (at, next) = self.comma(bytes, at);
                     }
                     b'0' => (at, next) = (at + 1, At::Number(Number::Zero)),
                     b'1'..=b'9' => {
@@ -296,8 +296,11 @@ impl Scanner {
                                 (at, number) = (at + 1 + fraction, Number::Fraction);
                             }
                         }
-                        // It may go on.
-                        next = if ends_scalar(bytes, at) { At::After } else { At::Number(number) };
+                        next = At::Number(number);
+                        // If not, it may go on.
+                        if ends_scalar(bytes, at) {
+                            (at, next) = self.comma(bytes, at);
+                        }
                     }
                     b't' => (at, next) = word_at(bytes, at, b"true", Word::True),
                     b'f' => (at, next) = word_at(bytes, at, b"false", Word::False),
@@ -341,10 +344,7 @@ impl Scanner {
                             break;
                         }
                     }
-                    b',' => {
-                        next = if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Value };
-                        at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
-                    }
+                    b',' => (at, next) = self.comma(bytes, at),
                     b' ' | b'\n' => at += 1,
                     _ => break,
                 },
@@ -379,6 +379,17 @@ impl Scanner {
         }
         self.at = next;
         at
+    }
+
+    /// Takes the comma that may stand at `at`, right behind a value in a container: how far it was read, and what comes
+    /// next.
+    #[inline(always)]
+    fn comma(&self, bytes: &[u8], at: usize) -> (usize, At) {
+        if bytes.get(at) != Some(&b',') {
+            return (at, At::After);
+        }
+        let next = if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Value };
+        (at + 1 + usize::from(bytes.get(at + 1) == Some(&b' ')), next)
     }
 
     /// The input ends here: whether the value is complete. A number or literal at the end of the input is, if it

@@ -157,7 +157,7 @@ impl<'p> Markers<'p> {
     /// These markers, where they are only compared with what stands in one place, and never searched for.
     pub const fn expected(list: &'p [Marker<'p>]) -> Self {
         let mut firsts = ByteSet::EMPTY;
-        let mut seconds = ByteSet::EMPTY;
+        let mut pairs = Pairs::NONE;
         let mut longest = 0;
         let mut layout = ByteSet::EMPTY;
         let mut layout_length = 0;
@@ -166,7 +166,8 @@ impl<'p> Markers<'p> {
             let core = list[at].core.as_bytes();
             if !core.is_empty() {
                 firsts = firsts.with(core[0]);
-                seconds = seconds.and(if core.len() > 1 { ByteSet::of(&[core[1]]) } else { after(list[at].confirm) });
+                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { after(list[at].confirm) };
+                pairs = pairs.with(core[0], &seconds);
             }
             if core.len() > longest {
                 longest = core.len();
@@ -188,7 +189,7 @@ impl<'p> Markers<'p> {
             search,
             find,
             lasts: Lasts::of(list),
-            begins: Begins { firsts, seconds },
+            begins: Begins { firsts, pairs },
             longest,
             layout,
             layout_length,
@@ -215,28 +216,64 @@ impl<'p> Markers<'p> {
     /// Whether a marker may begin where `bytes` have one of its first bytes at `at`, as far as the next one shows.
     #[inline]
     pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
-        bytes.get(at + 1).is_none_or(|&next| self.begins.seconds.has(next))
+        bytes.get(at + 1).is_none_or(|&next| self.begins.pairs.has(bytes[at], next))
     }
 }
 
-/// The bytes with which some markers begin, and those that may follow them.
+/// The bytes with which some markers begin, alone and with those that may follow them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begins {
     /// The first bytes.
     pub(crate) firsts: ByteSet,
-    /// Those that may follow them: all, where a marker is one byte long and counts at once.
-    pub(crate) seconds: ByteSet,
+    /// The first two.
+    pub(crate) pairs: Pairs,
 }
 
 impl Begins {
     /// Those of no markers.
-    pub(crate) const NOTHING: Self = Self { firsts: ByteSet::EMPTY, seconds: ByteSet::EMPTY };
+    pub(crate) const NOTHING: Self = Self { firsts: ByteSet::EMPTY, pairs: Pairs::NONE };
 
     /// Whether one may begin with the byte at `at`, as far as that and the next one show.
     #[inline]
     pub(crate) fn at(&self, bytes: &[u8], at: usize) -> bool {
-        let next = |next: &u8| self.seconds.has(*next);
-        bytes.get(at).is_some_and(|&byte| self.firsts.has(byte)) && bytes.get(at + 1).is_none_or(next)
+        bytes.get(at).is_some_and(|&byte| {
+            self.firsts.has(byte) && bytes.get(at + 1).is_none_or(|&next| self.pairs.has(byte, next))
+        })
+    }
+}
+
+/// A set of pairs of bytes, as good as exact: it may have a few of other first bytes too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pairs(ByteSet);
+
+impl Pairs {
+    pub(crate) const NONE: Self = Self(ByteSet::EMPTY);
+
+    /// All pairs: so it is where a marker is one byte long and counts at once.
+    pub(crate) const ALL: Self = Self(ByteSet::ALL);
+
+    /// With this byte before each of these.
+    pub(crate) const fn with(mut self, first: u8, seconds: &ByteSet) -> Self {
+        let mut second = 0;
+        loop {
+            if seconds.has(second) {
+                self.0 = self.0.with(Self::place(first, second));
+            }
+            if second == u8::MAX {
+                return self;
+            }
+            second += 1;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, first: u8, second: u8) -> bool {
+        self.0.has(Self::place(first, second))
+    }
+
+    /// Where a pair stands in the set: for the same first byte, never where another does.
+    const fn place(first: u8, second: u8) -> u8 {
+        first.wrapping_mul(0x9d) ^ second
     }
 }
 

@@ -11,7 +11,8 @@ pub(crate) use number::WORDS;
 use memchr::memchr2;
 
 use crate::json::{
-    MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or, push_char,
+    MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or,
+    push_char, short_text,
 };
 use crate::markers::ByteSet;
 
@@ -153,10 +154,20 @@ impl Translator {
                         self.separate(out);
                     }
                     self.in_key = in_key;
-                    self.string = StringForm { quote, ..StringForm::default() };
-                    self.at = At::Text;
                     out.push(b'"');
-                    taken += 1 + self.text(rest, out);
+                    taken += 1;
+                    if let Some((word, length)) = short_text(rest, quote) {
+                        // All eight are written, and taken back from the quote on: that is faster than to copy a few.
+                        out.extend_from_slice(word);
+                        out.truncate(out.len() - word.len() + length);
+                        out.push(b'"');
+                        taken += length + 1;
+                        self.end_value();
+                    } else {
+                        self.string = StringForm { quote, ..StringForm::default() };
+                        self.at = At::Text;
+                        taken += self.text(rest, out);
+                    }
                     match self.at {
                         At::Text | At::Escape | At::Done => break,
                         At::Colon if bytes[taken..].starts_with(b": ") => {

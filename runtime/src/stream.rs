@@ -203,13 +203,14 @@ impl Core {
     #[inline]
     fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
-        match self.carry.as_slice() {
-            [] => {}
-            b" " => sink(memory.straight.event(" ")),
-            b"\n" => sink(memory.straight.event("\n")),
-            space => sink(memory.straight.event(std::str::from_utf8(space).unwrap_or_default())),
+        if self.carry.is_empty() {
+            sink(memory.straight.event(&text[..end]));
+        } else {
+            memory.json.extend(self.carry.iter().copied().map(char::from));
+            memory.json.push_str(&text[..end]);
+            sink(memory.straight.event(&memory.json));
+            memory.json.clear();
         }
-        sink(memory.straight.event(&text[..end]));
         self.carry.clear();
         self.carry.extend_from_slice(&text.as_bytes()[end..]);
         memory.passed(&self.carry);
@@ -255,7 +256,8 @@ impl Run {
     /// Before the first byte, and what the prompt already wrote of the turn.
     fn begin(machine: &dyn Machine, options: &Options) -> (Self, Vec<u8>) {
         let facts = machine.facts();
-        let mut run = Self { memory: Memory::new(options), state: machine.start() };
+        let state = machine.start();
+        let mut run = Self { memory: Memory::new(options), state };
         let (entry, rest) = enter(facts, machine.entries(), options);
         let mut read = "";
         if let Some(entry) = entry {

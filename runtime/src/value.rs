@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
-use crate::json::{Kind, Progress, Scanner, Utf8Carry, escape_bytes_into, is_space};
+use crate::json::{Kind, Progress, Scanner, Utf8Carry, escape_bytes_into, is_space, lossy};
 use crate::python::Translator;
 
 /// The JSON types that a value may have. The empty set, [`UNKNOWN`](Self::UNKNOWN), says that nothing is known.
@@ -434,7 +434,7 @@ fn trim(text: &[u8]) -> &[u8] {
 
 /// The bytes as text; notes if U+FFFD had to stand in.
 fn as_text<'t>(bytes: &'t [u8], invalid: &mut bool) -> Cow<'t, str> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = lossy(bytes);
     *invalid |= matches!(text, Cow::Owned(_));
     text
 }

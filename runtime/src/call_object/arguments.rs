@@ -104,14 +104,7 @@ impl Arguments {
     /// to be passed on; `written` of JSON that stands in no input.
     pub(super) fn feed(&mut self, json: &[u8], named: bool, done: bool, written: bool) -> Piece {
         self.out.clear();
-        if self.form == Form::Unknown {
-            self.form = match json.first() {
-                None => Form::Unknown,
-                Some(b'"') => Form::InString,
-                Some(b'n') => Form::Null,
-                Some(_) => Form::Native,
-            };
-        }
+        self.begin(json);
         match self.form {
             Form::Unknown => {}
             Form::Null => {
@@ -139,6 +132,28 @@ impl Arguments {
         }
         self.held.append(&mut self.out);
         Piece::Nothing
+    }
+
+    /// The same for JSON that was written: it is taken over where it is passed on as it is.
+    pub(super) fn feed_written(&mut self, json: &mut Vec<u8>, named: bool, done: bool) -> Piece {
+        self.begin(json);
+        if !named || self.form != Form::Native || json.is_empty() {
+            return self.feed(json, named, done, true);
+        }
+        std::mem::swap(&mut self.out, json);
+        Piece::Written
+    }
+
+    /// What the value is, by its first byte.
+    fn begin(&mut self, json: &[u8]) {
+        if self.form == Form::Unknown {
+            self.form = match json.first() {
+                None => Form::Unknown,
+                Some(b'"') => Form::InString,
+                Some(b'n') => Form::Null,
+                Some(_) => Form::Native,
+            };
+        }
     }
 
     /// The input ended inside the value, with these bytes held back. Returns whether something was written.

@@ -36,6 +36,11 @@ impl Reader {
         }
     }
 
+    /// What was written of the last bytes.
+    pub(super) fn written(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
     /// The input ends inside the value: gives the JSON text that was held back.
     pub(super) fn finish<S: Syntax>(&mut self) -> &[u8] {
         self.out.clear();

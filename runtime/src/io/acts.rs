@@ -1,6 +1,8 @@
 //! What a step does when it has found something: a call is announced, an argument begins, reasoning ends. And what
 //! the engine does when the text does not fit, or is over.
 
+use std::borrow::Cow;
+
 use super::names::SoFar;
 use super::{Call, Hold, Io, PIECE, Reading, Written};
 use crate::event::{Channel, Event};
@@ -114,7 +116,10 @@ impl<'a> Io<'a> {
 
     fn read_value(&mut self, types: Types, python: bool) {
         self.memory.reading = Reading::Value;
-        self.memory.abort = Some(|readers, out| readers.value.abort(out));
+        self.memory.abort = Some(|readers, out| {
+            readers.value.abort(out);
+            readers.value.invalid_utf8()
+        });
         self.memory.readers.value.restart(types, python);
     }
 
@@ -213,8 +218,11 @@ impl<'a> Io<'a> {
             && let Some(abort) = self.memory.abort
         {
             let memory = &mut *self.memory;
-            abort(&mut memory.readers, &mut memory.out);
+            let invalid = abort(&mut memory.readers, &mut memory.out);
             self.wrote(Written::Members);
+            if invalid {
+                self.note_invalid_utf8();
+            }
         }
         self.memory.reading = Reading::Nothing;
         self.close_call(false);
@@ -298,16 +306,16 @@ impl<'a> Io<'a> {
     #[inline(never)]
     fn send_out(&mut self) {
         let memory = &mut *self.memory;
+        let mut invalid = false;
         if let Some(Call { index, .. }) = memory.call {
-            match std::str::from_utf8(&memory.out) {
-                Ok(json) => (self.sink)(Event::ToolCallArguments { index, json }),
-                Err(_) => {
-                    let json = String::from_utf8_lossy(&memory.out);
-                    (self.sink)(Event::ToolCallArguments { index, json: &json });
-                }
-            }
+            let json = json::lossy(&memory.out);
+            invalid = matches!(json, Cow::Owned(_));
+            (self.sink)(Event::ToolCallArguments { index, json: &json });
         }
         memory.out.clear();
+        if invalid {
+            self.note_invalid_utf8();
+        }
     }
 
     pub(super) fn emit_value(&mut self, from: usize, to: usize) {

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 
 use super::{Io, Memory, Reading, Written};
 use crate::event::{Channel, Event};
-use crate::json::{Progress, Scanner, escape_char_into, escape_into};
-use crate::markers::{Begins, ByteSet, Markers};
+use crate::json::{Progress, Scanner, escape_char_into, escape_into, lossy};
+use crate::markers::{Begins, ByteSet, Markers, Pairs};
 
 /// The longest piece that is looked at byte by byte; longer ones are searched.
 const LONGEST: usize = 32;
@@ -19,8 +19,8 @@ pub(crate) struct Straight {
     to: To,
     /// The bytes that forbid that.
     special: ByteSet,
-    /// Where none of these follows a marker does not go on, and they do not.
-    seconds: ByteSet,
+    /// Where they come in none of these pairs a marker does not go on, and they do not.
+    pairs: Pairs,
     /// The bytes that wait at the end of a piece, for a marker may follow,
     layout: ByteSet,
     /// and at most so many of them.
@@ -58,7 +58,7 @@ impl Straight {
     pub(crate) const NOTHING: Self = Self {
         to: To::Nothing,
         special: ByteSet::EMPTY,
-        seconds: ByteSet::ALL,
+        pairs: Pairs::ALL,
         layout: ByteSet::EMPTY,
         layout_length: 0,
         read: None,
@@ -89,7 +89,7 @@ impl Straight {
             return None;
         }
         if let Some(before) = waiting
-            && (self.layout.has(first) || (firsts.has(before) && self.seconds.has(first)))
+            && (self.layout.has(first) || (firsts.has(before) && self.pairs.has(before, first)))
         {
             return None;
         }
@@ -97,7 +97,7 @@ impl Straight {
         let mut end = bytes.len();
         if has_any(bytes, firsts) {
             // A marker of one byte is whole where it stands.
-            if self.may_begin(bytes, firsts) || self.seconds == ByteSet::ALL {
+            if self.may_begin(bytes, firsts) || self.pairs == Pairs::ALL {
                 return None;
             }
             end -= usize::from(firsts.has(last));
@@ -108,7 +108,7 @@ impl Straight {
     /// Whether a marker may begin before the last byte.
     #[inline(never)]
     fn may_begin(&self, bytes: &[u8], firsts: &ByteSet) -> bool {
-        bytes.windows(2).any(|pair| firsts.has(pair[0]) && self.seconds.has(pair[1]))
+        bytes.windows(2).any(|pair| firsts.has(pair[0]) && self.pairs.has(pair[0], pair[1]))
     }
 
     /// How much there is without the white space at its end that may belong to a marker.
@@ -195,10 +195,7 @@ impl Memory {
     #[inline]
     fn written(&self) -> Cow<'_, str> {
         match self.json.as_str() {
-            "" => match std::str::from_utf8(&self.out) {
-                Ok(json) => json.into(),
-                Err(_) => String::from_utf8_lossy(&self.out),
-            },
+            "" => lossy(&self.out),
             json => json.into(),
         }
     }
@@ -223,7 +220,7 @@ impl Memory {
         carry: &[u8],
         scanner: impl FnOnce(&mut Self) -> &mut Scanner,
     ) -> Option<Taken> {
-        let stops = Begins { firsts: self.straight.markers, seconds: self.straight.seconds };
+        let stops = Begins { firsts: self.straight.markers, pairs: self.straight.pairs };
         let bytes = text.as_bytes();
         let scanner = scanner(self);
         if !carry.is_empty() && !goes_on_behind(carry, bytes, scanner, &stops) {
@@ -232,7 +229,7 @@ impl Memory {
         let (count, more) = match scanner.feed_until(bytes, 0, &stops) {
             Progress::More => (bytes.len(), !scanner.malformed()),
             Progress::Done(n) => (n, false),
-            Progress::Stop(n) => (n, n + 1 == bytes.len() && stops.seconds != ByteSet::ALL && !scanner.malformed()),
+            Progress::Stop(n) => (n, n + 1 == bytes.len() && stops.pairs != Pairs::ALL && !scanner.malformed()),
         };
         // In the middle of a string not even the reader has to look.
         let plain = scanner.in_plain_string();
@@ -298,7 +295,8 @@ impl Memory {
 /// Whether what waited is no marker, as the text behind it shows; if so, it is read.
 #[inline(never)]
 fn goes_on_behind(waiting: &[u8], text: &[u8], scanner: &mut Scanner, stops: &Begins) -> bool {
-    let marker = text.first().is_none_or(|&next| stops.seconds.has(next));
+    let pair = waiting.last().zip(text.first());
+    let marker = pair.is_none_or(|(&first, &second)| stops.pairs.has(first, second));
     !marker && scanner.feed(waiting) == Progress::More
 }
 
@@ -346,7 +344,7 @@ impl Io<'_> {
         memory.straight = Straight {
             to,
             special,
-            seconds: markers.begins.seconds,
+            pairs: markers.begins.pairs,
             layout: markers.layout,
             layout_length: markers.layout_length,
             read,
@@ -357,9 +355,9 @@ impl Io<'_> {
     /// The same for JSON: outside of strings one of `stops` may begin.
     pub(super) fn go_straight_in_json(&mut self, stops: &Markers<'_>, read: Read) {
         if self.goes_on_as(Written::Whole) {
-            let Begins { firsts: markers, seconds } = stops.begins;
+            let Begins { firsts: markers, pairs } = stops.begins;
             let special = ByteSet::JSON_TEXT;
-            self.memory.straight = Straight { special, seconds, read: Some(read), markers, ..Straight::NOTHING };
+            self.memory.straight = Straight { special, pairs, read: Some(read), markers, ..Straight::NOTHING };
         }
     }
 

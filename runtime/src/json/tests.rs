@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::markers::Pairs;
 use testkit::{Random, json_samples};
 
 /// Scans in pieces; gives the end of the value, whether it ended, and whether it was malformed.
@@ -41,7 +42,8 @@ fn passes_json_and_stops_at_its_end() {
 fn stops_before_what_may_be_a_marker_outside_of_strings() {
     let text = br#"{"a]b<c": [[1], ["]<", true]], "d": {"e": {}}  }"#;
     for first in *b"]}[{<" {
-        let begins = Begins { firsts: ByteSet::of(&[first]), seconds: ByteSet::of(b"]} ,") };
+        let pairs = Pairs::NONE.with(first, &ByteSet::of(b"]} ,"));
+        let begins = Begins { firsts: ByteSet::of(&[first]), pairs };
         let outside = |at: &usize| !(1..8).contains(at) && !(17..20).contains(at);
         let follows = |at: &usize| text.get(at + 1).is_none_or(|next| b"]} ,".contains(next));
         let expected: Vec<usize> =

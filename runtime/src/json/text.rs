@@ -1,5 +1,7 @@
 //! Text into JSON strings and out of them, and bytes into text at any cut.
 
+use std::borrow::Cow;
+
 /// How many leading bytes stand in a JSON string as they are: up to the first quote, backslash or control
 /// character.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
@@ -124,6 +126,15 @@ pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
         }
     }
     longer_string_end(bytes, from)
+}
+
+/// Up to seven plain bytes that a quote follows: how many, and the eight bytes that they begin.
+#[inline(always)]
+pub(crate) fn short_text(bytes: &[u8], quote: u8) -> Option<(&[u8; 8], usize)> {
+    let word = bytes.first_chunk::<8>()?;
+    let special = special_bits(u64::from_le_bytes(*word), quote);
+    let length = special.trailing_zeros() as usize / 8;
+    (word.get(length) == Some(&quote)).then_some((word, length))
 }
 
 #[inline(never)]
@@ -258,6 +269,12 @@ fn escape(byte: u8) -> Option<&'static str> {
 #[inline(never)]
 pub(crate) fn push_char(char: char, out: &mut Vec<u8>) {
     out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// What `String::from_utf8_lossy` gives, sooner where it is all UTF-8.
+#[inline]
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Puts the halves of surrogate pairs together, as `\u` escapes give them.
