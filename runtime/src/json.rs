@@ -17,7 +17,7 @@ pub use close::close;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_char_into, escape_into, is_plain,
-    lossy, next_special, next_special_or, printable_len, push_char, short_text,
+    lossy, next_special, next_special_or, printable_len, push_char, room, short_text,
 };
 
 /// How far a translator came with the bytes that it was given.

@@ -1,7 +1,7 @@
 //! One value of a call object, as JSON text, whichever syntax it is written in.
 
 use super::Syntax;
-use crate::json::{Progress, Scanner};
+use crate::json::{Progress, Scanner, room};
 use crate::markers::Begins;
 use crate::python::Translator;
 
@@ -26,6 +26,7 @@ impl Reader {
     ) -> (Progress, &'b [u8]) {
         if S::PYTHON {
             self.out.clear();
+            self.out.reserve(room(bytes.len()));
             let progress = self.literal.feed(bytes, &mut self.out);
             return (progress, &self.out);
         }

@@ -42,20 +42,16 @@ pub struct BorrowedToolCall<'t> {
 impl<'t> BorrowedMessage<'t> {
     /// The message with texts of its own.
     pub fn into_owned(self) -> Message {
-        // Not collected: that would bring the code to do so in place, for calls of another size.
-        let mut tool_calls = Vec::with_capacity(self.tool_calls.len());
-        for call in self.tool_calls {
-            tool_calls.push(ToolCall {
-                id: call.id.map(owned),
-                name: owned(call.name),
-                arguments: owned(call.arguments),
-                complete: call.complete,
-            });
-        }
+        let call = |call: BorrowedToolCall<'_>| ToolCall {
+            id: call.id.map(Cow::into_owned),
+            name: call.name.into_owned(),
+            arguments: call.arguments.into_owned(),
+            complete: call.complete,
+        };
         Message {
-            reasoning_content: owned(self.reasoning_content),
-            content: owned(self.content),
-            tool_calls,
+            reasoning_content: self.reasoning_content.into_owned(),
+            content: self.content.into_owned(),
+            tool_calls: self.tool_calls.into_iter().map(call).collect(),
             diagnostics: self.diagnostics,
         }
     }
@@ -64,12 +60,6 @@ impl<'t> BorrowedMessage<'t> {
     pub(crate) fn of<'m>(&'m mut self, output: &'t str) -> Pieces<'m, 't> {
         Pieces { message: self, place: Place { output, copy: None } }
     }
-}
-
-/// One copy of the code for all texts.
-#[inline(never)]
-fn owned(text: Cow<'_, str>) -> String {
-    text.into_owned()
 }
 
 /// Puts a message together.
