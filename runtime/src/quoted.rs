@@ -201,13 +201,17 @@ impl Translator {
                     count => taken += count,
                 },
                 At::Value | At::Item if matches!(byte, b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') => {
-                    let usual = |(length, _): &(usize, _)| *length <= MAX_NUMBER && !quote[0].is_ascii_alphanumeric();
-                    let Some((length, word)) = whole_scalar(rest).filter(usual) else {
+                    if quote[0].is_ascii_alphanumeric() {
                         break;
-                    };
+                    }
                     if self.at == At::Item {
                         self.separate(out);
                     }
+                    let Some((length, word)) = whole_scalar(rest).filter(|(length, _)| *length <= MAX_NUMBER) else {
+                        // It goes on, or may.
+                        self.value(Sign::Byte(byte), out);
+                        break;
+                    };
                     self.in_key = false;
                     out.extend_from_slice(word.unwrap_or(&rest[..length]));
                     taken += length;
@@ -479,9 +483,9 @@ impl Translator {
 
     /// The JSON of the number or literal that was read, if it is a whole one.
     fn literal(&mut self) -> Option<&[u8]> {
-        match WORDS.iter().find(|(word, _)| *word == self.token) {
-            Some((_, json)) => Some(json),
-            None => self.number.is_some_and(Number::is_whole).then_some(&self.token),
+        match self.number {
+            Some(number) => number.is_whole().then_some(&self.token),
+            None => WORDS.iter().find(|(word, _)| *word == self.token).map(|(_, json)| *json),
         }
     }
 
