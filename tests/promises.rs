@@ -5,11 +5,11 @@ mod support;
 
 use support::{Failure, own_models};
 use unjinja::testing::Case;
-use unjinja::{Event, Options, Stream};
-use unjinja_app::qwen3;
+use unjinja::{Event, Machine, Options, Stream};
+use unjinja_app::{args_marker, qwen3};
 
 /// What one push reports, as text.
-fn push(stream: &mut Stream<qwen3::Parser>, text: &str) -> Vec<String> {
+fn push<M: Machine>(stream: &mut Stream<M>, text: &str) -> Vec<String> {
     let mut seen = Vec::new();
     stream.push(text, |event| {
         seen.push(match event {
@@ -40,6 +40,21 @@ fn a_call_is_announced_when_its_name_is_complete_and_arguments_stream() {
     assert_eq!(push(&mut stream, ", \"arguments\": {\"text\": \"ab"), ["arguments {\"text\": \"ab"]);
     assert_eq!(push(&mut stream, "cd"), ["arguments cd"]);
     assert_eq!(push(&mut stream, "\"}}\n</tool_call>"), ["arguments \"}", "end true"]);
+}
+
+#[test]
+fn a_bracket_in_arguments_waits_only_while_it_may_open_another_call() {
+    let mut stream = args_marker::stream(&Options::new());
+    assert_eq!(push(&mut stream, "[TOOL_CALLS]f[ARGS]{\"a\": "), ["call f", "arguments {\"a\": "]);
+    assert_eq!(push(&mut stream, "[1"), ["arguments [1"]);
+    assert_eq!(push(&mut stream, ", ["), ["arguments , "]);
+    // It waits, and so does the next one; what it is shows with the byte behind it.
+    assert_eq!(push(&mut stream, "["), ["arguments ["]);
+    assert_eq!(push(&mut stream, "2]"), ["arguments [", "arguments 2]"]);
+    assert!(push(&mut stream, "[").is_empty());
+    let last = push(&mut stream, "TOOL_CALLS]g[ARGS]{}");
+    assert!(last[0].contains("MalformedArguments"), "{last:?}");
+    assert_eq!(last[1..], ["end true", "call g", "arguments {}", "end true"]);
 }
 
 #[test]

@@ -569,6 +569,23 @@ mod tests {
     }
 
     #[test]
+    fn pairs_are_exact_for_each_first_byte() {
+        for first in 0..=u8::MAX {
+            let seconds = ByteSet::of(b"\0 a<\xFF");
+            let pairs = Pairs::NONE.with(first, &seconds);
+            assert!((0..=u8::MAX).all(|second| pairs.has(first, second) == seconds.has(second)), "{first}");
+        }
+        assert_eq!(Pairs::NONE.with(b'<', &ByteSet::of(b"x")).with(b',', &ByteSet::ALL), Pairs::ALL);
+        // What may follow one first byte may not follow all others.
+        let markers = [Marker::new("[").followed_by(&["{"]), Marker::new("{").followed_by(&["\""])];
+        let markers = Markers::new(&markers);
+        for (text, begins) in [("[{", true), ("[ ", true), ("{\"", true), ("{{", false), ("[[", false), ("[\"", false)]
+        {
+            assert_eq!(markers.begins.at(text.as_bytes(), 0), begins, "{text}");
+        }
+    }
+
+    #[test]
     fn every_search_finds_every_place() {
         let text = b"x<a>functools[<|b|>{[{ftx>>f[";
         for cores in [

@@ -307,6 +307,8 @@ impl Probe {
         for index in members(self.waiting) {
             let Some(counts) = self.confirm(text, index, &list[index], last, work) else { continue };
             self.waiting &= !(1 << index);
+            // Another one is gone on with.
+            self.confirming.take_if(|so_far| so_far.marker == index);
             if counts {
                 self.counts(index, list);
             }
@@ -526,6 +528,21 @@ mod tests {
         assert_eq!(find(b"a<tool>", true), Candidate::Full { index: 1, at: 1 });
         assert_eq!(find(b"a<too", true), Candidate::None);
         assert_eq!(find(b"a<<too<tool> ", true), Candidate::Full { index: 1, at: 6 });
+    }
+
+    #[test]
+    fn a_core_is_compared_whole_however_long() {
+        let core: Vec<u8> = (b'a'..=b'z').collect();
+        for length in 1..core.len() {
+            let core = &core[..length];
+            let mut text = [core, b"!"].concat();
+            assert!(starts_with(&text, core) && starts_with(core, core) && !starts_with(&text[..length - 1], core));
+            for at in 0..length {
+                text[at] ^= 1;
+                assert!(!starts_with(&text, core), "{length} at {at}");
+                text[at] ^= 1;
+            }
+        }
     }
 
     #[test]

@@ -531,15 +531,46 @@ mod tests {
 
     #[test]
     fn finds_the_special_byte_wherever_it_stands() {
-        for len in (0..100).chain(500..520) {
+        for len in (0..100).chain(500..520).chain([WINDOW + NEAR - 1, 2 * WINDOW + 3 * NEAR + 5]) {
             for at in 0..=len {
                 let mut bytes = vec![b'x'; len];
                 if at < len {
                     bytes[at] = b"\"\\\n\x1f\0"[at % 5];
+                    bytes[at + 1..].fill(b"\"\\\n\x1f\0"[at / 5 % 5]);
                 }
                 assert_eq!(plain_len(&bytes), at);
+                assert_eq!(next_special_or(&bytes, at / 2, b'\''), at);
             }
+            let mut other = vec![b'x'; len];
+            other.iter_mut().skip(len / 2).for_each(|byte| *byte = b'\'');
+            assert_eq!((plain_len(&other), next_special_or(&other, 0, b'\'')), (len, len / 2));
         }
+    }
+
+    #[test]
+    fn a_short_text_ends_at_the_first_quote() {
+        for (bytes, expected) in [
+            ("'1234567", Some(0)),
+            ("123456'8", Some(6)),
+            ("1234567'", Some(7)),
+            ("12345678'", None),
+            ("123'", None),
+            ("12\"34'78", None),
+            ("12\\'5678", None),
+            ("12\n'5678", None),
+        ] {
+            assert_eq!(short_text(bytes.as_bytes(), b'\'').map(|(_, length)| length), expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_becomes_what_the_standard_library_makes_of_it() {
+        let mut random = Random::new(37);
+        for _ in 0..2_000 {
+            let bytes = random.bytes(40);
+            assert_eq!(lossy(&bytes), String::from_utf8_lossy(&bytes));
+        }
+        assert!(matches!(lossy("é".as_bytes()), Cow::Borrowed("é")));
     }
 
     #[test]
