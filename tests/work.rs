@@ -138,6 +138,8 @@ fn units(markers: &Markers) -> BTreeSet<String> {
         units.insert(marker[..last].to_owned());
         units.insert(marker.clone());
         units.insert(format!("{marker} "));
+        // Found by fuzzing: what confirms a marker may be white space for long.
+        units.insert(format!("{marker}{}", "\r".repeat(54)));
         units.insert(format!("{marker}{}", &marker[..last]));
     }
     units.remove("");
