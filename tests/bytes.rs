@@ -67,7 +67,12 @@ fn no_byte_is_replaced_untold() -> Result<(), Failure> {
         for at in (0..case.output.len()).filter(|&at| case.output[at].is_ascii_alphanumeric()) {
             let mut text = case.output.clone();
             text[at] = 0xFF;
-            let message = parser.parse((&text).into(), &case.options);
+            let whole = Transcript::of(parser, &text, &Cut::Whole, &case.options);
+            for cut in [Cut::Chunks(1), Cut::Chunks(4), Cut::At(at)] {
+                let other = Transcript::of(parser, &text, &cut, &case.options);
+                assert!(other == whole, "{}, {cut}: {}: {other:?}, not {whole:?}", case.id, text.escape_ascii());
+            }
+            let message = whole.message;
             let shown = format!("{:?}{:?}{:?}", message.content, message.reasoning_content, message.tool_calls);
             let kinds = [DiagnosticKind::InvalidUtf8, DiagnosticKind::MalformedArguments];
             let tells = message.diagnostics.iter().any(|told| kinds.contains(&told.kind));

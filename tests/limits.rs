@@ -41,6 +41,23 @@ fn a_name_has_so_many_bytes_and_a_longer_one_is_text() {
 }
 
 #[test]
+fn a_name_has_no_white_space_within_however_it_is_cut() {
+    for (name, is_call) in [("now", true), (" now ", true), ("now then", false), ("n\now", false), ("now t", false)] {
+        let output = format!("<tool_call>\n<function={name}>\n</function>\n</tool_call>");
+        for size in [1, 2, 3, 4, 7, output.len()] {
+            let mut stream = xml_parameters::stream(&Options::new().thinking(false));
+            let mut message = Message::default();
+            output.as_bytes().chunks(size).for_each(|piece| stream.push(piece, |event| message.apply(&event)));
+            stream.finish(|event| message.apply(&event));
+            let names: Vec<&str> = message.tool_calls.iter().map(|call| &*call.name).collect();
+            let expected: Vec<&str> = is_call.then(|| name.trim()).into_iter().collect();
+            assert_eq!(names, expected, "{name:?} by {size}");
+            assert_eq!(message.content, if is_call { "" } else { &output }, "{name:?} by {size}");
+        }
+    }
+}
+
+#[test]
 fn so_much_is_held_back_and_more_is_text() {
     // The arguments come before the name: until that is known it may be no call.
     let tools = Tools::from_json(r#"[{"name": "f"}]"#).unwrap();

@@ -109,6 +109,17 @@ fn check(shape: &CallShape<'_>, text: &str, parts: &str, end: Progress, malforme
 }
 
 #[test]
+fn long_translations_come_in_pieces_of_whole_characters() {
+    for shift in 0..3 {
+        let text = format!("{}{}", "x".repeat(shift), "\u{e9}\u{20ac}".repeat(PIECE / 2));
+        let said = |step| read(&PYTHON, format!("{{'name': 'f', 'arguments': {{'a': '{text}'}}}}").as_bytes(), step);
+        let whole = said(usize::MAX);
+        assert_eq!(whole.parts, format!("f({{\"a\": \"{text}\"}})"));
+        assert_eq!(said(PIECE + 1), whole);
+    }
+}
+
+#[test]
 fn reads_every_shape_in_every_order() {
     let other = CallShape { name_field: "tool_name", args_field: "parameters", id_field: "tool_call_id", ..FLAT };
     for (shape, text, parts) in [
