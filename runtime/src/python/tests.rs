@@ -153,6 +153,24 @@ fn a_literal_cut_short_is_the_beginning_of_its_json() {
     }
 }
 
+/// Also where the text ends before the token does.
+#[test]
+fn a_token_that_is_nothing_is_flagged_wherever_it_is_cut() {
+    for (text, malformed) in [
+        ("[12", false),
+        ("[1e+5", false),
+        ("[12zz3", true),
+        ("[-1%2", true),
+        ("[Tru", false),
+        ("[Trie", true),
+        ("[x", false),
+    ] {
+        for step in 1..=text.len() {
+            assert_eq!(translate(text.as_bytes(), step).3, malformed, "{text} by {step}");
+        }
+    }
+}
+
 #[test]
 fn whatever_comes_the_output_is_json_at_every_cut() {
     let mut random = Random::new(3);
