@@ -221,6 +221,7 @@ impl Translator {
                 At::Value | At::Item if matches!(byte, b'{' | b'[') => {
                     while let Some(&byte @ (b'{' | b'[')) = bytes.get(taken)
                         && matches!(self.at, At::Value | At::Item)
+                        && byte != quote[0]
                     {
                         if self.at == At::Item {
                             self.separate(out);

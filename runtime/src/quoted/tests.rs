@@ -214,6 +214,17 @@ fn strings_are_written_as_they_come() {
     }
 }
 
+/// Behind a key and a colon it is a string's, not a list's.
+#[test]
+fn a_quote_token_may_begin_with_a_bracket_where_there_are_no_lists() {
+    let json = r#"{"a": "x [1]", "b": {"c": {"d": "y"}, "e": ""}}"#;
+    let text = "{a:~x [1]~,b:{c:{d:~y~},e:~~}}".replace('~', "[QUOTE]");
+    assert_eq!(at_every_cut("[QUOTE]", text.as_bytes()), (json.to_owned(), text.len(), true, false));
+    for step in 1..text.len() {
+        assert_eq!(by("[QUOTE]", text.as_bytes(), step).0, json, "by {step}");
+    }
+}
+
 #[test]
 fn a_quote_token_that_repeats_itself_is_found() {
     for quote in ["aab", "abab", "<<|", "<|<|>", "''''"] {
