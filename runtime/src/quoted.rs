@@ -39,8 +39,8 @@ const SHORT: usize = 32;
 /// keys are written as they come, but for what may be the beginning of the token that ends them; only a number or
 /// literal waits for its end.
 ///
-/// The quote token is the same in all calls. It begins with none of `{}[],:` and no white space; the empty one never
-/// occurs. If it begins as JSON's strings do, there are none of those.
+/// The quote token is the same in all calls. It begins with none of `{}],:` and no white space; where it begins with `[`,
+/// that opens no list. The empty one never occurs. If it begins as JSON's strings do, there are none of those.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Translator {
     at: At,
