@@ -604,7 +604,7 @@ impl Translator {
 
 /// Whether a byte can be part of a word.
 fn is_word(byte: u8) -> bool {
-    !byte.is_ascii_control() && !b" ,{}[]()<".contains(&byte)
+    !matches!(byte, 0..=b' ' | b',' | b'{' | b'}' | b'[' | b']' | b'(' | b')' | b'<' | 0x7f)
 }
 
 /// Whether a word that was begun goes on with this byte.

@@ -203,17 +203,9 @@ impl Core {
     #[inline]
     fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
-        if self.carry.is_empty() {
-            sink(memory.straight.event(&text[..end]));
-        } else {
-            memory.json.extend(self.carry.iter().copied().map(char::from));
-            memory.json.push_str(&text[..end]);
-            sink(memory.straight.event(&memory.json));
-            memory.json.clear();
-        }
-        self.carry.clear();
-        self.carry.extend_from_slice(&text.as_bytes()[end..]);
-        memory.passed(&self.carry);
+        self.carry.iter().for_each(|&byte| memory.json.push(char::from(byte)));
+        memory.json.push_str(&text[..end]);
+        memory.send_and_wait(&text[end..], &mut self.carry, sink);
     }
 
     fn push(&mut self, machine: &dyn Machine, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {

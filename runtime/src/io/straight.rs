@@ -2,8 +2,6 @@
 //! can begin is passed on, or given to the reader of the value, without a look at the machine. It must never do what
 //! the machine would do in another way.
 
-use std::borrow::Cow;
-
 use super::{Io, Memory, Reading, Written};
 use crate::event::{Channel, Event};
 use crate::json::{Progress, Scanner, escape_char_into, escape_into, lossy};
@@ -51,6 +49,8 @@ enum To {
     Text(Channel),
     /// The arguments of the call with this index.
     Arguments(usize),
+    /// The same, in a string of them: what JSON forbids there is escaped.
+    String(usize),
 }
 
 impl Straight {
@@ -72,12 +72,12 @@ impl Straight {
         match self.to {
             To::Text(_) => self.end(text.as_bytes(), waiting, &self.special),
             // White space that waits is to be escaped; bytes that end a JSON string matter wherever they stand.
-            To::Arguments(_) if waiting.is_none() => {
+            To::Arguments(_) | To::String(_) if waiting.is_none() => {
                 let bytes = text.as_bytes();
                 let odd = bytes.is_empty() || bytes.len() > LONGEST || has_any(bytes, &self.special);
                 (!odd).then(|| self.without_layout(bytes)).flatten()
             }
-            To::Arguments(_) | To::Nothing => None,
+            To::Arguments(_) | To::String(_) | To::Nothing => None,
         }
     }
 
@@ -126,7 +126,7 @@ impl Straight {
     pub(crate) fn event<'t>(&self, text: &'t str) -> Event<'t> {
         match self.to {
             To::Text(Channel::Reasoning) => Event::Reasoning(text),
-            To::Arguments(index) => Event::ToolCallArguments { index, json: text },
+            To::Arguments(index) | To::String(index) => Event::ToolCallArguments { index, json: text },
             To::Text(Channel::Content) | To::Nothing => Event::Content(text),
         }
     }
@@ -138,7 +138,7 @@ impl Straight {
             self.to = To::Nothing;
             return;
         };
-        self.to = To::Arguments(index);
+        self.to = To::String(index);
         self.markers = ends;
         self.special = ends.and(ByteSet::JSON_TEXT);
     }
@@ -151,24 +151,28 @@ fn has_any(bytes: &[u8], set: &ByteSet) -> bool {
 }
 
 impl Memory {
-    /// A piece was passed on but for its end, which waits.
-    #[inline]
-    pub(crate) fn passed(&mut self, waiting: &[u8]) {
-        let begins = waiting.last().is_some_and(|&last| self.straight.markers.has(last));
-        self.look.restart(waiting.len() - usize::from(begins));
-    }
-
     /// Gives a piece to the reader of the value that is open. Returns whether that was all; if not, the machine goes on
     /// with what the reader left of it. `carry` is what waits from before and from now on.
     pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
+        if let To::String(_) = self.straight.to
+            && let Some(end) = self.straight.end(text.as_bytes(), carry.last().copied(), &self.straight.markers)
+        {
+            // What waits is white space and single bytes of markers.
+            carry.iter().for_each(|&byte| escape_char_into(char::from(byte), &mut self.json));
+            escape_into(&text[..end], &mut self.json);
+            self.look.work.add(text.len());
+            self.send_and_wait(&text[end..], carry, sink);
+            return true;
+        }
         let (Some(read), Some(call)) = (self.straight.read, &self.call) else { return false };
         let index = call.index;
         let Some(taken) = read(self, text, carry) else { return false };
         if !taken.as_it_is {
-            let json = self.written();
+            let json = lossy(&self.out);
             if !json.is_empty() {
                 sink(Event::ToolCallArguments { index, json: &json });
             }
+            self.out.clear();
         } else {
             if !carry.is_empty() {
                 sink(Event::ToolCallArguments { index, json: std::str::from_utf8(carry).unwrap_or_default() });
@@ -178,32 +182,32 @@ impl Memory {
                 sink(Event::ToolCallArguments { index, json: &text[..taken.count] });
             }
             if taken.more && taken.count < text.len() {
-                self.waits(&text.as_bytes()[taken.count..], carry);
+                self.wait(&text.as_bytes()[taken.count..], carry);
             }
         }
         self.was_read(&taken)
     }
 
-    /// The end of a piece waits.
-    #[inline(never)]
-    fn waits(&mut self, end: &[u8], carry: &mut Vec<u8>) {
-        carry.extend_from_slice(end);
-        self.passed(carry);
+    /// Sends the text that was put together, and keeps the end of the piece.
+    #[inline]
+    pub(crate) fn send_and_wait(&mut self, end: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) {
+        sink(self.straight.event(&self.json));
+        self.json.clear();
+        self.wait(end.as_bytes(), carry);
     }
 
-    /// What a reader wrote.
+    /// The end of a piece waits: white space, and the first byte of a marker.
     #[inline]
-    fn written(&self) -> Cow<'_, str> {
-        match self.json.as_str() {
-            "" => lossy(&self.out),
-            json => json.into(),
-        }
+    fn wait(&mut self, end: &[u8], carry: &mut Vec<u8>) {
+        carry.clear();
+        // A byte or two, as a rule.
+        end.iter().for_each(|&byte| carry.push(byte));
+        let begins = end.last().is_some_and(|&last| self.straight.markers.has(last));
+        self.look.restart(end.len() - usize::from(begins));
     }
 
     #[inline]
     fn was_read(&mut self, taken: &Taken) -> bool {
-        self.json.clear();
-        self.out.clear();
         self.look.work.add(taken.count);
         if !taken.more {
             self.pos += taken.count;
@@ -255,34 +259,20 @@ impl Memory {
         let bytes = text.as_bytes();
         let end = self.straight.end(bytes, carry.last().copied(), &self.straight.markers)?;
         let value = &mut self.readers.value;
-        if value.writes_text() {
-            // What waits is white space and single bytes of markers.
-            carry.iter().for_each(|&byte| escape_char_into(char::from(byte), &mut self.json));
-            escape_into(&text[..end], &mut self.json);
-            if let Some(call) = &self.call {
-                self.straight.to = To::Arguments(call.index);
-            }
-        } else {
-            value.feed(carry, &mut self.out);
-            value.feed(&bytes[..end], &mut self.out);
+        value.feed(carry, &mut self.out);
+        value.feed(&bytes[..end], &mut self.out);
+        if let Some(call) = self.call.as_ref().filter(|_| value.writes_text()) {
+            self.straight.to = To::String(call.index);
         }
-        carry.clear();
-        carry.extend_from_slice(&bytes[end..]);
-        self.passed(carry);
+        self.wait(&bytes[end..], carry);
         Some(Taken { count: bytes.len(), more: true, as_it_is: false })
     }
 
     /// Reads on in a literal.
     pub(super) fn read_literal(&mut self, text: &str, feed: impl FnOnce(&mut Self, &str) -> Fed) -> Option<Taken> {
-        let bytes = text.as_bytes();
-        let in_text = matches!(self.straight.to, To::Arguments(_));
-        if in_text && bytes.len() <= LONGEST && !has_any(bytes, &self.straight.markers) {
-            escape_into(text, &mut self.json);
-            return Some(Taken { count: bytes.len(), more: true, as_it_is: false });
-        }
         let fed = feed(self, text);
         let (count, more) = match fed.progress {
-            Progress::More => (bytes.len(), !fed.malformed),
+            Progress::More => (text.len(), !fed.malformed),
             Progress::Done(n) | Progress::Stop(n) => (n, false),
         };
         if let Some(call) = &self.call {
@@ -329,7 +319,7 @@ impl Io<'_> {
             return;
         }
         let to = match &memory.call {
-            Some(call) if memory.readers.value.writes_text() => To::Arguments(call.index),
+            Some(call) if memory.readers.value.writes_text() => To::String(call.index),
             _ => To::Nothing,
         };
         self.go_straight(markers, to, markers.begins.firsts.and(ByteSet::JSON_TEXT), Some(Memory::read_raw_value));

@@ -18,6 +18,9 @@ const ONES: u64 = u64::from_le_bytes([1; 8]);
 
 const HIGH: u64 = ONES << 7;
 
+/// A text of so many bytes is escaped byte by byte.
+const SHORT: usize = 8;
+
 /// How many bytes are compared at once.
 const BLOCK: usize = 128;
 
@@ -184,6 +187,10 @@ static SPECIAL: [bool; 256] = {
 pub(crate) fn escape_into(text: &str, out: &mut String) {
     out.reserve(room(text.len()));
     let bytes = text.as_bytes();
+    if bytes.len() <= SHORT && bytes.is_ascii() {
+        bytes.iter().for_each(|&byte| escape_char_into(char::from(byte & 0x7f), out));
+        return;
+    }
     let mut from = 0;
     loop {
         let at = next_special(bytes, from);
@@ -232,11 +239,28 @@ pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
 /// Writes one ASCII character as the contents of a JSON string.
 #[inline]
 pub(crate) fn escape_char_into(char: char, out: &mut String) {
-    match escape(char as u8) {
-        Some(escape) => out.push_str(escape),
-        None => out.push(char),
+    match LETTERS[usize::from(char as u8)] {
+        0 => out.push(char),
+        b'u' => out.push_str(escape(char as u8).unwrap_or_default()),
+        letter => {
+            out.push('\\');
+            out.push(char::from(letter));
+        }
     }
 }
+
+/// The letter of a byte's escape; 0 where it stands as it is.
+static LETTERS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if let Some(escape) = escape(byte as u8) {
+            table[byte] = escape.as_bytes()[1];
+        }
+        byte += 1;
+    }
+    table
+};
 
 /// Writes one ASCII byte as the contents of a JSON string.
 #[inline]
@@ -249,7 +273,7 @@ pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
 
 /// The escape of a byte; none where it stands as it is.
 #[inline]
-fn escape(byte: u8) -> Option<&'static str> {
+const fn escape(byte: u8) -> Option<&'static str> {
     const CONTROLS: &str = "\\u0000\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\u0008\\u0009\\u000a\\u000b\\u000c\\u000d\\u000e\\u000f\
                             \\u0010\\u0011\\u0012\\u0013\\u0014\\u0015\\u0016\\u0017\\u0018\\u0019\\u001a\\u001b\\u001c\\u001d\\u001e\\u001f";
     Some(match byte {
@@ -260,7 +284,7 @@ fn escape(byte: u8) -> Option<&'static str> {
         b'\t' => "\\t",
         0x08 => "\\b",
         0x0c => "\\f",
-        0x00..0x20 => &CONTROLS[6 * usize::from(byte)..6 * usize::from(byte) + 6],
+        0x00..0x20 => CONTROLS.split_at(6 * byte as usize).1.split_at(6).0,
         _ => return None,
     })
 }
