@@ -50,7 +50,7 @@ fn a_bracket_in_arguments_waits_only_while_it_may_open_another_call() {
     assert_eq!(push(&mut stream, ", ["), ["arguments , "]);
     // It waits, and so does the next one; what it is shows with the byte behind it.
     assert_eq!(push(&mut stream, "["), ["arguments ["]);
-    assert_eq!(push(&mut stream, "2]"), ["arguments [", "arguments 2]"]);
+    assert_eq!(push(&mut stream, "2]"), ["arguments [2]"]);
     assert!(push(&mut stream, "[").is_empty());
     let last = push(&mut stream, "TOOL_CALLS]g[ARGS]{}");
     assert!(last[0].contains("MalformedArguments"), "{last:?}");

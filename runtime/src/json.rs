@@ -16,7 +16,7 @@ pub use close::close;
 
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
-    Surrogates, Unescaper, Utf8Carry, escape_byte_into, escape_bytes_into, escape_char_into, escape_into, is_plain,
+    Surrogates, Unescaper, Utf8Carry, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain,
     lossy, next_special, next_special_or, printable_len, push_char, room, short_text,
 };
 
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
 }
 
 /// The bytes of JSON outside of strings that [`Scanner`] takes several of at a time.
-const STRUCTURE: ByteSet = ByteSet::of(b" \",:0123456789aeflnrstu");
+const STRUCTURE: ByteSet = ByteSet::of(b" \",.:0123456789aeflnrstu");
 
 /// How deep containers may nest before a value counts as malformed. It is still read to its end, and still
 /// without recursion; only the kinds of brackets are no longer compared.
@@ -286,6 +286,7 @@ impl Scanner {
                         (at, next) = self.comma(bytes, at);
                     }
                     b'0' => (at, next) = (at + 1, At::Number(Number::Zero)),
+                    b'-' if bracket(at) => (at, next) = (at + 1, At::Number(Number::Minus)),
                     b'1'..=b'9' => {
                         let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
                         let mut number = Number::Integer;

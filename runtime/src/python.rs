@@ -6,7 +6,7 @@
 
 mod number;
 
-pub(crate) use number::WORDS;
+pub(crate) use number::{begun_word, word};
 
 use memchr::memchr2;
 
@@ -178,7 +178,7 @@ impl Translator {
                         _ => {}
                     }
                 }
-                b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n' if begins && self.at != At::Key => {
+                b'-' | b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n' if begins && self.at != At::Key => {
                     let Some((length, word)) = whole_scalar(&bytes[taken..]) else { break };
                     if self.at == At::Item {
                         self.separate(out);
@@ -627,18 +627,19 @@ impl Translator {
 
 /// The length of a number or word that surely ends within the bytes; of a word, with what JSON calls it.
 pub(crate) fn whole_scalar(bytes: &[u8]) -> Option<(usize, Option<&'static [u8]>)> {
-    let (length, word) = match bytes[0] {
+    let sign = usize::from(bytes.first() == Some(&b'-'));
+    let (length, word) = match bytes.get(sign)? {
         b'1'..=b'9' => {
             let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let whole = digits(0);
+            let whole = sign + digits(sign);
             match bytes.get(whole) {
                 Some(b'.') => (whole + 1 + Some(digits(whole + 1)).filter(|&fraction| fraction > 0)?, None),
                 _ => (whole, None),
             }
         }
         _ => {
-            let (word, json) = number::WORDS.iter().find(|(word, _)| bytes.starts_with(word))?;
-            (word.len(), Some(*json))
+            let (word, json) = number::leading_word(bytes)?;
+            (word.len(), Some(json))
         }
     };
     matches!(bytes.get(length), Some(b',' | b']' | b'}' | b')' | b' ' | b'\n')).then_some((length, word))

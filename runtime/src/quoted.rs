@@ -10,7 +10,7 @@ use crate::json::{
     MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, printable_len,
 };
 use crate::markers::ByteSet;
-use crate::python::{WORDS, whole_scalar};
+use crate::python::{begun_word, whole_scalar, word};
 
 const OBJECT: u8 = 0;
 const ARRAY: u8 = 1;
@@ -132,7 +132,7 @@ impl Translator {
         match self.at {
             At::Token if whole => self.end_token(out),
             At::Token => {
-                let word = WORDS.iter().find(|(word, _)| word.starts_with(&self.token));
+                let word = begun_word(&self.token);
                 out.extend_from_slice(word.map_or(&self.token, |(_, json)| &json[..self.token.len()]));
                 self.token.clear();
             }
@@ -200,8 +200,10 @@ impl Translator {
                     0 => break,
                     count => taken += count,
                 },
-                At::Value | At::Item if matches!(byte, b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') => {
-                    if quote[0].is_ascii_alphanumeric() {
+                At::Value | At::Item
+                    if matches!(byte, b'-' | b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') =>
+                {
+                    if quote[0].is_ascii_alphanumeric() || matches!(quote[0], b'-' | b'.') {
                         break;
                     }
                     if self.at == At::Item {
@@ -477,7 +479,7 @@ impl Translator {
         self.number = rest.try_fold(self.number, |number, &byte| Some(Some(number?.next(byte)?))).flatten();
         self.token.extend_from_slice(bytes);
         let number = self.number.is_some() && self.token.len() <= MAX_NUMBER;
-        if !number && !WORDS.iter().any(|(word, _)| word.starts_with(&self.token)) {
+        if !number && begun_word(&self.token).is_none() {
             self.begin_word(out);
         }
     }
@@ -486,7 +488,7 @@ impl Translator {
     fn literal(&mut self) -> Option<&[u8]> {
         match self.number {
             Some(number) => number.is_whole().then_some(&self.token),
-            None => WORDS.iter().find(|(word, _)| *word == self.token).map(|(_, json)| *json),
+            None => word(&self.token),
         }
     }
 

@@ -426,16 +426,13 @@ impl Skip {
     pub(crate) fn set(&mut self, layout: &str) {
         self.from = 0;
         self.len = layout.len();
-        // None or one byte, as a rule.
-        if let [byte] = layout.as_bytes() {
-            self.bytes[0] = *byte;
-        } else if self.len > 1 {
-            self.set_longer(layout);
+        if self.len > 0 {
+            self.set_bytes(layout);
         }
     }
 
     #[inline(never)]
-    fn set_longer(&mut self, layout: &str) {
+    fn set_bytes(&mut self, layout: &str) {
         match self.bytes.get_mut(..layout.len()) {
             Some(bytes) => bytes.copy_from_slice(layout.as_bytes()),
             None => {
@@ -448,13 +445,6 @@ impl Skip {
     /// Takes the white space at the start of `text` that belongs to the marker, and drops what was used up. Returns
     /// how many bytes were taken; nothing is left as soon as the first other byte was seen.
     pub(crate) fn take(&mut self, text: &[u8]) -> usize {
-        if self.len == 1
-            && let Some(byte) = text.first()
-        {
-            let taken = usize::from(self.from == 0 && *byte == self.bytes[0]);
-            self.clear();
-            return taken;
-        }
         let mut taken = 0;
         while self.from < self.len {
             let Some(byte) = text.get(taken) else { return taken };

@@ -61,6 +61,7 @@ impl Short {
     }
 
     /// Appends bytes, as far as there is room. Returns whether all of them fitted.
+    #[inline(never)]
     pub(crate) fn push(&mut self, bytes: &[u8]) -> bool {
         let taken = &bytes[..bytes.len().min(MAX_NAME - self.len)];
         let end = self.len + taken.len();

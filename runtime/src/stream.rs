@@ -203,8 +203,7 @@ impl Core {
     #[inline]
     fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
-        self.carry.iter().for_each(|&byte| memory.json.push(char::from(byte)));
-        memory.json.push_str(&text[..end]);
+        memory.put_together(&self.carry, &text[..end]);
         memory.send_and_wait(&text[end..], &mut self.carry, sink);
     }
 

@@ -162,11 +162,17 @@ impl CallObject {
 fn after_space(bytes: &[u8]) -> &[u8] {
     match bytes {
         [b' ' | b'\n', rest @ ..] => match rest {
-            [b' ' | b'\n', ..] => &rest[rest.iter().take_while(|&&byte| is_space(byte)).count()..],
+            [b' ' | b'\n', ..] => after_more_space(rest),
             _ => rest,
         },
         _ => bytes,
     }
+}
+
+#[inline(never)]
+fn after_more_space(bytes: &[u8]) -> &[u8] {
+    let solid = bytes.iter().position(|&byte| !is_space(byte));
+    solid.and_then(|solid| bytes.get(solid..)).unwrap_or_default()
 }
 
 /// A string of a few printable ASCII characters of which none is escaped, at least one; and what follows it.

@@ -4,7 +4,7 @@
 
 use super::{Io, Memory, Reading, Written};
 use crate::event::{Channel, Event};
-use crate::json::{Progress, Scanner, escape_char_into, escape_into, lossy};
+use crate::json::{Progress, Scanner, escape_ascii_into, escape_into, lossy};
 use crate::markers::{Begins, ByteSet, Markers, Pairs};
 
 /// The longest piece that is looked at byte by byte; longer ones are searched.
@@ -23,7 +23,9 @@ pub(crate) struct Straight {
     layout: ByteSet,
     /// and at most so many of them.
     layout_length: usize,
-    /// What reads it, where it may not.
+    /// What escapes it, in a string.
+    escape: Option<Escape>,
+    /// What reads it, where all that may not be.
     read: Option<Read>,
     /// The bytes with which a marker may begin: those the reader must not take.
     markers: ByteSet,
@@ -53,6 +55,18 @@ enum To {
     String(usize),
 }
 
+/// Appends what waits and a piece of a string to JSON, as far as [`Straight::end`] says; gives that. It comes with the
+/// readers that have such strings.
+type Escape = fn(&Straight, &[u8], &str, &mut String) -> Option<usize>;
+
+fn escape(straight: &Straight, waiting: &[u8], text: &str, json: &mut String) -> Option<usize> {
+    let end = straight.end(text.as_bytes(), waiting.last().copied(), &straight.markers)?;
+    // What waits is white space and single bytes of markers.
+    waiting.iter().for_each(|&byte| escape_ascii_into(byte, json));
+    escape_into(&text[..end], json);
+    Some(end)
+}
+
 impl Straight {
     /// Nothing may be done.
     pub(crate) const NOTHING: Self = Self {
@@ -61,6 +75,7 @@ impl Straight {
         pairs: Pairs::ALL,
         layout: ByteSet::EMPTY,
         layout_length: 0,
+        escape: None,
         read: None,
         markers: ByteSet::EMPTY,
     };
@@ -97,7 +112,7 @@ impl Straight {
         let mut end = bytes.len();
         if has_any(bytes, firsts) {
             // A marker of one byte is whole where it stands.
-            if self.may_begin(bytes, firsts) || self.pairs == Pairs::ALL {
+            if self.pairs == Pairs::ALL || self.may_begin(bytes, firsts) {
                 return None;
             }
             end -= usize::from(firsts.has(last));
@@ -139,6 +154,7 @@ impl Straight {
             return;
         };
         self.to = To::String(index);
+        self.escape = Some(escape);
         self.markers = ends;
         self.special = ends.and(ByteSet::JSON_TEXT);
     }
@@ -154,12 +170,9 @@ impl Memory {
     /// Gives a piece to the reader of the value that is open. Returns whether that was all; if not, the machine goes on
     /// with what the reader left of it. `carry` is what waits from before and from now on.
     pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
-        if let To::String(_) = self.straight.to
-            && let Some(end) = self.straight.end(text.as_bytes(), carry.last().copied(), &self.straight.markers)
+        if let (To::String(_), Some(escape)) = (self.straight.to, self.straight.escape)
+            && let Some(end) = escape(&self.straight, carry, text, &mut self.json)
         {
-            // What waits is white space and single bytes of markers.
-            carry.iter().for_each(|&byte| escape_char_into(char::from(byte), &mut self.json));
-            escape_into(&text[..end], &mut self.json);
             self.look.work.add(text.len());
             self.send_and_wait(&text[end..], carry, sink);
             return true;
@@ -174,18 +187,27 @@ impl Memory {
             }
             self.out.clear();
         } else {
+            let (json, rest) = text.split_at(taken.count);
             if !carry.is_empty() {
-                sink(Event::ToolCallArguments { index, json: std::str::from_utf8(carry).unwrap_or_default() });
+                self.put_together(carry, json);
+                sink(Event::ToolCallArguments { index, json: &self.json });
+                self.json.clear();
                 carry.clear();
+            } else if !json.is_empty() {
+                sink(Event::ToolCallArguments { index, json });
             }
-            if taken.count > 0 {
-                sink(Event::ToolCallArguments { index, json: &text[..taken.count] });
-            }
-            if taken.more && taken.count < text.len() {
-                self.wait(&text.as_bytes()[taken.count..], carry);
+            if taken.more && !rest.is_empty() {
+                self.wait(rest.as_bytes(), carry);
             }
         }
         self.was_read(&taken)
+    }
+
+    /// What waits, and the text behind it. What waits is ASCII.
+    #[inline]
+    pub(crate) fn put_together(&mut self, waiting: &[u8], text: &str) {
+        waiting.iter().for_each(|&byte| self.json.push(char::from(byte & 0x7f)));
+        self.json.push_str(text);
     }
 
     /// Sends the text that was put together, and keeps the end of the piece.
@@ -309,7 +331,7 @@ impl Io<'_> {
             _ if memory.filter.is_some() || !memory.opener.is_empty() => return,
             _ => Channel::Content,
         };
-        self.go_straight(markers, To::Text(channel), markers.begins.firsts, None);
+        self.go_straight(markers, To::Text(channel), markers.begins.firsts, None, None);
     }
 
     /// The same for the raw text of a value.
@@ -322,10 +344,18 @@ impl Io<'_> {
             Some(call) if memory.readers.value.writes_text() => To::String(call.index),
             _ => To::Nothing,
         };
-        self.go_straight(markers, to, markers.begins.firsts.and(ByteSet::JSON_TEXT), Some(Memory::read_raw_value));
+        let special = markers.begins.firsts.and(ByteSet::JSON_TEXT);
+        self.go_straight(markers, to, special, Some(escape), Some(Memory::read_raw_value));
     }
 
-    fn go_straight(&mut self, markers: &Markers<'_>, to: To, special: ByteSet, read: Option<Read>) {
+    fn go_straight(
+        &mut self,
+        markers: &Markers<'_>,
+        to: To,
+        special: ByteSet,
+        escape: Option<Escape>,
+        read: Option<Read>,
+    ) {
         let memory = &mut *self.memory;
         // What waits is cut off between bytes.
         if memory.hold.is_some() || self.last || !markers.layout.is_ascii() || !markers.begins.firsts.is_ascii() {
@@ -337,6 +367,7 @@ impl Io<'_> {
             pairs: markers.begins.pairs,
             layout: markers.layout,
             layout_length: markers.layout_length,
+            escape,
             read,
             markers: markers.begins.firsts,
         };

@@ -307,6 +307,7 @@ impl<'a> Io<'a> {
         }
     }
 
+    #[inline(never)]
     fn emit_object_arguments(&mut self) {
         let memory = &mut *self.memory;
         memory.out.extend_from_slice(memory.readers.object.written());
@@ -314,6 +315,8 @@ impl<'a> Io<'a> {
     }
 
     /// The input ends, or goes on with something else, inside a call object.
+    #[cold]
+    #[inline(never)]
     fn finish_object<S: Syntax>(&mut self) {
         if self.memory.readers.object.finish::<S>() {
             self.emit_object_arguments();

@@ -37,38 +37,54 @@ fn passes_json_and_stops_at_its_end() {
     }
 }
 
+/// Where the scanner stops in a value, before `first` with one of `seconds` behind it.
+fn stops(text: &[u8], first: u8, seconds: &[u8], step: usize) -> Vec<usize> {
+    let pairs = Pairs::NONE.with(first, &ByteSet::of(seconds));
+    let begins = Begins { firsts: ByteSet::of(&[first]), pairs };
+    let (mut scanner, mut found) = (Scanner::new(), Vec::new());
+    let (mut at, mut from) = (0, 0);
+    while at < text.len() {
+        let end = (at + step).min(text.len());
+        match scanner.feed_until(&text[at..end], from - at, &begins) {
+            Progress::More => at = end,
+            Progress::Done(count) => at += count,
+            Progress::Stop(count) => {
+                at += count;
+                // At the end of a piece it is not known yet what follows.
+                if text.get(at + 1).is_none_or(|next| seconds.contains(next)) {
+                    found.push(at);
+                }
+                from = at + 1;
+            }
+        }
+        from = from.max(at);
+    }
+    assert!(scanner.finish() && !scanner.malformed());
+    found
+}
+
 /// Brackets too, wherever one of them may begin a marker.
 #[test]
 fn stops_before_what_may_be_a_marker_outside_of_strings() {
     let text = br#"{"a]b<c": [[1], ["]<", true]], "d": {"e": {}}  }"#;
     for first in *b"]}[{<" {
-        let pairs = Pairs::NONE.with(first, &ByteSet::of(b"]} ,"));
-        let begins = Begins { firsts: ByteSet::of(&[first]), pairs };
         let outside = |at: &usize| !(1..8).contains(at) && !(17..20).contains(at);
         let follows = |at: &usize| text.get(at + 1).is_none_or(|next| b"]} ,".contains(next));
         let expected: Vec<usize> =
             (0..text.len()).filter(|at| text[*at] == first && outside(at) && follows(at)).collect();
         for step in [1, 2, 3, text.len()] {
-            let (mut scanner, mut found) = (Scanner::new(), Vec::new());
-            let (mut at, mut from) = (0, 0);
-            while at < text.len() {
-                let end = (at + step).min(text.len());
-                match scanner.feed_until(&text[at..end], from - at, &begins) {
-                    Progress::More => at = end,
-                    Progress::Done(count) => at += count,
-                    Progress::Stop(count) => {
-                        at += count;
-                        // At the end of a piece it is not known yet what follows.
-                        if follows(&at) {
-                            found.push(at);
-                        }
-                        from = at + 1;
-                    }
-                }
-                from = from.max(at);
-            }
-            assert_eq!(found, expected, "{} by {step}", char::from(first));
-            assert!(scanner.finish() && !scanner.malformed());
+            assert_eq!(stops(text, first, b"]} ,", step), expected, "{} by {step}", char::from(first));
+        }
+    }
+}
+
+#[test]
+fn stops_within_a_number_wherever_that_is_cut() {
+    let text = b"[1.5, -2.25e+3, 40E-7, -0.125, 6]";
+    for first in *b".-+E5" {
+        let expected: Vec<usize> = (0..text.len()).filter(|at| text[*at] == first).collect();
+        for step in 1..=text.len() {
+            assert_eq!(stops(text, first, b"0123456789,e+-", step), expected, "{} by {step}", char::from(first));
         }
     }
 }

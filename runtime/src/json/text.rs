@@ -159,9 +159,9 @@ fn longer_string_end(bytes: &[u8], from: usize) -> (usize, bool) {
 /// How many bytes at the start are whole blocks with nothing special in them.
 #[inline(never)]
 fn plain_blocks(bytes: &[u8]) -> usize {
-    let (blocks, _) = bytes.as_chunks::<BLOCK>();
-    let special = |block: &[u8; BLOCK]| any(block, |byte| byte < 0x20 || byte == b'"' || byte == b'\\');
-    BLOCK * blocks.iter().position(special).unwrap_or(blocks.len())
+    let (blocks, _) = bytes.as_chunks::<NEAR>();
+    let special = |block: &[u8; NEAR]| any(block, |byte| byte < 0x20 || byte == b'"' || byte == b'\\');
+    NEAR * blocks.iter().position(special).unwrap_or(blocks.len())
 }
 
 /// Whether a byte stands in a JSON string as it is.
@@ -188,7 +188,7 @@ pub(crate) fn escape_into(text: &str, out: &mut String) {
     out.reserve(room(text.len()));
     let bytes = text.as_bytes();
     if bytes.len() <= SHORT && bytes.is_ascii() {
-        bytes.iter().for_each(|&byte| escape_char_into(char::from(byte & 0x7f), out));
+        bytes.iter().for_each(|&byte| escape_ascii_into(byte, out));
         return;
     }
     let mut from = 0;
@@ -196,7 +196,7 @@ pub(crate) fn escape_into(text: &str, out: &mut String) {
         let at = next_special(bytes, from);
         out.push_str(&text[from..at]);
         let Some(&byte) = bytes.get(at) else { return };
-        escape_char_into(char::from(byte), out);
+        escape_ascii_into(byte, out);
         from = at + 1;
     }
 }
@@ -231,29 +231,32 @@ pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
             near = usize::MAX;
         }
     }
-    for &byte in &bytes[at..] {
-        escape_byte_into(byte, out);
+    let rest = &bytes[at..];
+    if rest.iter().all(|&byte| is_plain(byte)) {
+        return out.extend_from_slice(rest);
     }
+    rest.iter().for_each(|&byte| escape_byte_into(byte, out));
 }
 
-/// Writes one ASCII character as the contents of a JSON string.
+/// Writes an ASCII byte as the contents of a JSON string.
 #[inline]
-pub(crate) fn escape_char_into(char: char, out: &mut String) {
-    match LETTERS[usize::from(char as u8)] {
-        0 => out.push(char),
-        b'u' => out.push_str(escape(char as u8).unwrap_or_default()),
+pub(crate) fn escape_ascii_into(byte: u8, out: &mut String) {
+    let byte = byte & 0x7f;
+    match LETTERS[usize::from(byte)] {
+        0 => out.push(char::from(byte)),
+        b'u' => out.push_str(escape(byte).unwrap_or_default()),
         letter => {
             out.push('\\');
-            out.push(char::from(letter));
+            out.push(char::from(letter & 0x7f));
         }
     }
 }
 
-/// The letter of a byte's escape; 0 where it stands as it is.
-static LETTERS: [u8; 256] = {
-    let mut table = [0; 256];
+/// The letter of an ASCII byte's escape; 0 where it stands as it is.
+static LETTERS: [u8; 128] = {
+    let mut table = [0; 128];
     let mut byte = 0;
-    while byte < 256 {
+    while byte < 128 {
         if let Some(escape) = escape(byte as u8) {
             table[byte] = escape.as_bytes()[1];
         }

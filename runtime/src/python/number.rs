@@ -31,7 +31,7 @@ pub(super) fn write(token: &[u8], out: &mut Vec<u8>) -> bool {
 
 /// Whether a token could have gone on: it is the beginning of a word, or a number that lacks digits.
 pub(super) fn is_cut(token: &[u8]) -> bool {
-    let begins_word = WORDS.iter().any(|(word, _)| word.len() > token.len() && word.starts_with(token));
+    let begins_word = begun_word(token).is_some_and(|(word, _)| word.len() > token.len());
     let begins_number = token.first().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.'));
     begins_word || (begins_number && !write(token, &mut Vec::new()))
 }
@@ -43,12 +43,12 @@ pub(super) fn is_lost(token: &[u8], from: usize) -> bool {
     if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
         return !rest.iter().all(|byte| byte.is_ascii_hexdigit() || b"+-._xXoO".contains(byte));
     }
-    !rest.is_empty() && !WORDS.iter().any(|(word, _)| word.starts_with(token))
+    !rest.is_empty() && begun_word(token).is_none()
 }
 
 /// Writes what is certain of the JSON of a token that was cut off; it may go on or be closed.
 pub(super) fn write_cut(token: &[u8], out: &mut Vec<u8>) {
-    if let Some((_, json)) = WORDS.iter().find(|(word, _)| word.starts_with(token)) {
+    if let Some((_, json)) = begun_word(token) {
         out.extend_from_slice(&json[..token.len()]);
     } else {
         let from = out.len();
@@ -60,7 +60,7 @@ pub(super) fn write_cut(token: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Python's words and JSON's, and what they are in JSON; as long as each other.
-pub(crate) const WORDS: [(&[u8], &[u8]); 6] = [
+const WORDS: [(&[u8], &[u8]); 6] = [
     (b"True", b"true"),
     (b"False", b"false"),
     (b"None", b"null"),
@@ -69,8 +69,24 @@ pub(crate) const WORDS: [(&[u8], &[u8]); 6] = [
     (b"null", b"null"),
 ];
 
-fn word(token: &[u8]) -> Option<&'static [u8]> {
-    WORDS.iter().find(|(word, _)| *word == token).map(|(_, json)| *json)
+/// The JSON of a word.
+pub(crate) fn word(token: &[u8]) -> Option<&'static [u8]> {
+    begun_word(token).filter(|(word, _)| word.len() == token.len()).map(|(_, json)| json)
+}
+
+/// The word that a token is, or the beginning of, and its JSON.
+pub(crate) fn begun_word(token: &[u8]) -> Option<(&'static [u8], &'static [u8])> {
+    WORDS.into_iter().find(|(word, _)| begins(word, token))
+}
+
+/// The word that a text begins with, and its JSON.
+pub(super) fn leading_word(text: &[u8]) -> Option<(&'static [u8], &'static [u8])> {
+    WORDS.into_iter().find(|(word, _)| begins(text, word))
+}
+
+/// Whether a text begins with another: for these lengths, sooner than a call would tell.
+fn begins(text: &[u8], other: &[u8]) -> bool {
+    other.len() <= text.len() && text.iter().zip(other).all(|(one, other)| one == other)
 }
 
 /// Writes an integer or a float. `Some(false)`: with leading zeros, which Python refuses. `None`: it is neither, and
