@@ -9,7 +9,7 @@ use reader::Reader;
 use usual::Head;
 
 use crate::io::{MAX_NAME, PIECE};
-use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token, next_special};
+use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token};
 use crate::markers::Begins;
 use crate::python::Translator;
 use crate::search::whole_characters;
@@ -406,17 +406,6 @@ impl CallObject {
         Step::Last
     }
 
-    /// The text between quotes at the start of `bytes`, if nothing in it needs a second look. Keys and names are short:
-    /// as a rule all of one is there.
-    fn quoted<'b, S: Syntax>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
-        if S::PYTHON || !self.reader.is_new() || bytes.first() != Some(&b'"') {
-            return None;
-        }
-        let end = next_special(bytes, 1);
-        let text = (bytes.get(end) == Some(&b'"') && end <= MAX_NAME).then(|| &bytes[1..end])?;
-        is_name(text).then_some(text)
-    }
-
     /// How many bytes at the start of `bytes` go on with the text between quotes, and are nothing but text: those of a key
     /// or name that comes in pieces.
     fn run<S: Syntax>(&mut self, bytes: &[u8]) -> usize {
@@ -446,12 +435,6 @@ impl CallObject {
 
     /// Bytes of a key.
     fn in_key<S: Syntax>(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
-        if let Some(key) = self.quoted::<S>(bytes)
-            && (self.named || !shape.strict || shape.is_known(key, self.depth))
-        {
-            self.text.set(key);
-            return self.end_key(shape, key.len() + 2);
-        }
         // Of a strict one each byte may be one too many.
         if self.named || !shape.strict {
             match self.run::<S>(bytes) {
@@ -538,27 +521,22 @@ impl CallObject {
 
     /// Bytes of the name.
     fn in_name<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
-        let mut count = 1;
-        if let Some(name) = self.quoted::<S>(bytes) {
-            self.text.set(name);
-            count = name.len() + 2;
-        } else if let run @ 1.. = self.run::<S>(bytes) {
+        if let run @ 1.. = self.run::<S>(bytes) {
             return Step::Taken(run);
-        } else {
-            let from = self.text.as_bytes().len();
-            let progress = self.byte::<S>(bytes[0]);
-            let control = self.text.as_bytes()[from..].iter().any(u8::is_ascii_control);
-            if control || self.too_long || self.reader.malformed() {
-                return Step::Bad;
-            }
-            let Progress::Done(_) = progress else { return Step::Taken(1) };
         }
+        let from = self.text.as_bytes().len();
+        let progress = self.byte::<S>(bytes[0]);
+        let control = self.text.as_bytes()[from..].iter().any(u8::is_ascii_control);
+        if control || self.too_long || self.reader.malformed() {
+            return Step::Bad;
+        }
+        let Progress::Done(_) = progress else { return Step::Taken(1) };
         if !is_name(self.text.as_bytes()) {
             return Step::Bad;
         }
         self.named = true;
         self.end_value();
-        Step::Report(Part::Name(None), count)
+        Step::Report(Part::Name(None), 1)
     }
 
     /// Bytes of an id: a string, or a number taken as it is written.

@@ -17,7 +17,7 @@ pub use close::close;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, Utf8Carry, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain,
-    lossy, next_special, next_special_or, printable_len, push_char, room, short_text,
+    lossy, next_special_or, printable_len, push_char, room, short_text,
 };
 
 /// How far a translator came with the bytes that it was given.
@@ -433,11 +433,6 @@ impl Scanner {
     #[inline]
     pub(crate) fn in_plain_string(&self) -> bool {
         self.at == At::Text && !self.high
-    }
-
-    /// Whether nothing was read.
-    pub(crate) fn is_new(&self) -> bool {
-        self.at == At::Before
     }
 
     /// What the value is, once its first byte was seen.

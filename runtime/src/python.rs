@@ -511,7 +511,9 @@ impl Translator {
                 at += 2;
                 continue;
             }
-            out.extend_from_slice(&bytes[from..at]);
+            if from < at {
+                out.extend_from_slice(&bytes[from..at]);
+            }
             match byte {
                 None => return at,
                 Some(byte) if byte == quote => {

@@ -70,11 +70,6 @@ impl Reader {
         self.json.in_plain_string()
     }
 
-    /// Whether nothing of the value was read.
-    pub(super) fn is_new(&self) -> bool {
-        self.json.is_new()
-    }
-
     pub(super) fn reset<S: Syntax>(&mut self) {
         self.json.reset();
         if S::PYTHON {

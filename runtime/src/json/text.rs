@@ -26,7 +26,7 @@ const BLOCK: usize = 128;
 
 /// The first position at or after `from` where a quote, a backslash or a control character stands; else the end.
 #[inline]
-pub(crate) fn next_special(bytes: &[u8], from: usize) -> usize {
+fn next_special(bytes: &[u8], from: usize) -> usize {
     next_of(bytes, from, b'"', |window| memchr::memchr2(b'"', b'\\', window))
 }
 
