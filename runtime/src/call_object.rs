@@ -407,7 +407,7 @@ impl CallObject {
     }
 
     /// How many bytes at the start of `bytes` go on with the text between quotes, and are nothing but text: those of a key
-    /// or name that comes in pieces.
+    /// or name that does not come with the usual head of an object.
     fn run<S: Syntax>(&mut self, bytes: &[u8]) -> usize {
         if S::PYTHON || !self.reader.in_plain_string() {
             return 0;

@@ -132,7 +132,7 @@ pub(crate) struct Memory {
     /// What writes the rest of the value that is open where the text ends.
     abort: Option<Abort>,
     out: Vec<u8>,
-    /// The same as text.
+    /// What waited and a piece behind it, put together to be sent.
     pub(crate) json: String,
     filter: Option<Box<dyn Filter>>,
     invalid_utf8: bool,

@@ -51,7 +51,7 @@ pub(crate) enum Kind {
 }
 
 /// The bytes of JSON outside of strings that [`Scanner`] takes several of at a time.
-const STRUCTURE: ByteSet = ByteSet::of(b" \",.:0123456789aeflnrstu");
+const STRUCTURE: ByteSet = ByteSet::of(b" \n\",.:0123456789aeflnrstu");
 
 /// How deep containers may nest before a value counts as malformed. It is still read to its end, and still
 /// without recursion; only the kinds of brackets are no longer compared.

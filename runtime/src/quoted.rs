@@ -40,7 +40,8 @@ const SHORT: usize = 32;
 /// literal waits for its end.
 ///
 /// The quote token is the same in all calls. It begins with none of `{}],:` and no white space; where it begins with `[`,
-/// that opens no list. The empty one never occurs. If it begins as JSON's strings do, there are none of those.
+/// that opens no list, and where it begins with what numbers and words have, that ends them. The empty one never occurs. If
+/// it begins as JSON's strings do, there are none of those.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Translator {
     at: At,
@@ -203,7 +204,7 @@ impl Translator {
                 At::Value | At::Item
                     if matches!(byte, b'-' | b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') =>
                 {
-                    if quote[0].is_ascii_alphanumeric() || matches!(quote[0], b'-' | b'.') {
+                    if quote[0].is_ascii_alphanumeric() || quote[0] == b'.' {
                         break;
                     }
                     if self.at == At::Item {

@@ -203,8 +203,13 @@ impl Core {
     #[inline]
     fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
-        memory.put_together(&self.carry, &text[..end]);
-        memory.send_and_wait(&text[end..], &mut self.carry, sink);
+        let (text, rest) = text.split_at(end);
+        if self.carry.is_empty() {
+            sink(memory.straight.event(text));
+            return memory.wait(rest.as_bytes(), &mut self.carry);
+        }
+        memory.put_together(&self.carry, text);
+        memory.send_and_wait(rest, &mut self.carry, sink);
     }
 
     fn push(&mut self, machine: &dyn Machine, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {

@@ -49,9 +49,9 @@ pub(super) struct Taken {
 enum To {
     Nothing,
     Text(Channel),
-    /// The arguments of the call with this index.
+    /// The arguments of the call with this index, which are JSON, within a string.
     Arguments(usize),
-    /// The same, in a string of them: what JSON forbids there is escaped.
+    /// Those, within a string that is raw text: what JSON forbids there is escaped.
     String(usize),
 }
 
@@ -62,6 +62,7 @@ type Escape = fn(&Straight, &[u8], &str, &mut String) -> Option<usize>;
 fn escape(straight: &Straight, waiting: &[u8], text: &str, json: &mut String) -> Option<usize> {
     let end = straight.end(text.as_bytes(), waiting.last().copied(), &straight.markers)?;
     // What waits is white space and single bytes of markers.
+    debug_assert!(waiting.is_ascii());
     waiting.iter().for_each(|&byte| escape_ascii_into(byte, json));
     escape_into(&text[..end], json);
     Some(end)
@@ -167,8 +168,8 @@ fn has_any(bytes: &[u8], set: &ByteSet) -> bool {
 }
 
 impl Memory {
-    /// Gives a piece to the reader of the value that is open. Returns whether that was all; if not, the machine goes on
-    /// with what the reader left of it. `carry` is what waits from before and from now on.
+    /// Escapes a piece of a string, or gives it to the reader of the value that is open. Returns whether that was all; if
+    /// not, the machine goes on with what the reader left of it. `carry` is what waits from before and from now on.
     pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
         if let (To::String(_), Some(escape)) = (self.straight.to, self.straight.escape)
             && let Some(end) = escape(&self.straight, carry, text, &mut self.json)
@@ -187,13 +188,17 @@ impl Memory {
             }
             self.out.clear();
         } else {
-            let (json, rest) = text.split_at(taken.count);
+            let (mut json, rest) = text.split_at(taken.count);
             if !carry.is_empty() {
-                self.put_together(carry, json);
+                // What is long is not copied.
+                let (head, tail) = if json.len() <= LONGEST { (json, "") } else { ("", json) };
+                self.put_together(carry, head);
                 sink(Event::ToolCallArguments { index, json: &self.json });
                 self.json.clear();
                 carry.clear();
-            } else if !json.is_empty() {
+                json = tail;
+            }
+            if !json.is_empty() {
                 sink(Event::ToolCallArguments { index, json });
             }
             if taken.more && !rest.is_empty() {
@@ -203,9 +208,10 @@ impl Memory {
         self.was_read(&taken)
     }
 
-    /// What waits, and the text behind it. What waits is ASCII.
+    /// What waits, and the text behind it. What waits is ASCII, for a piece of text ends with no other byte that could.
     #[inline]
     pub(crate) fn put_together(&mut self, waiting: &[u8], text: &str) {
+        debug_assert!(waiting.is_ascii());
         waiting.iter().for_each(|&byte| self.json.push(char::from(byte & 0x7f)));
         self.json.push_str(text);
     }
@@ -220,7 +226,7 @@ impl Memory {
 
     /// The end of a piece waits: white space, and the first byte of a marker.
     #[inline]
-    fn wait(&mut self, end: &[u8], carry: &mut Vec<u8>) {
+    pub(crate) fn wait(&mut self, end: &[u8], carry: &mut Vec<u8>) {
         carry.clear();
         // A byte or two, as a rule.
         end.iter().for_each(|&byte| carry.push(byte));
@@ -255,7 +261,11 @@ impl Memory {
         let (count, more) = match scanner.feed_until(bytes, 0, &stops) {
             Progress::More => (bytes.len(), !scanner.malformed()),
             Progress::Done(n) => (n, false),
-            Progress::Stop(n) => (n, n + 1 == bytes.len() && stops.pairs != Pairs::ALL && !scanner.malformed()),
+            // A bracket that may be the last of the arguments is not waited with.
+            Progress::Stop(n) => {
+                let waits = matches!(&bytes[n..], [first] if !matches!(first, b'}' | b']'));
+                (n, waits && stops.pairs != Pairs::ALL && !scanner.malformed())
+            }
         };
         // In the middle of a string not even the reader has to look.
         let plain = scanner.in_plain_string();

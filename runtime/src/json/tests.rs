@@ -79,12 +79,12 @@ fn stops_before_what_may_be_a_marker_outside_of_strings() {
 }
 
 #[test]
-fn stops_within_a_number_wherever_that_is_cut() {
-    let text = b"[1.5, -2.25e+3, 40E-7, -0.125, 6]";
-    for first in *b".-+E5" {
+fn stops_within_and_around_numbers_wherever_they_are_cut() {
+    let text = b"[1.5, -2.25e+3, 40E-7,\n -0.125, 6]";
+    for first in *b".-+E5\n" {
         let expected: Vec<usize> = (0..text.len()).filter(|at| text[*at] == first).collect();
         for step in 1..=text.len() {
-            assert_eq!(stops(text, first, b"0123456789,e+-", step), expected, "{} by {step}", char::from(first));
+            assert_eq!(stops(text, first, b"0123456789,e+- ", step), expected, "{} by {step}", char::from(first));
         }
     }
 }

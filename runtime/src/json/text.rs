@@ -18,7 +18,7 @@ const ONES: u64 = u64::from_le_bytes([1; 8]);
 
 const HIGH: u64 = ONES << 7;
 
-/// A text of so many bytes is escaped byte by byte.
+/// ASCII of at most so many bytes is escaped byte by byte.
 const SHORT: usize = 8;
 
 /// How many bytes are compared at once.

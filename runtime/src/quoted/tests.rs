@@ -266,7 +266,8 @@ fn depth_takes_no_stack() {
 #[test]
 fn whatever_comes_the_output_is_json_at_every_cut() {
     let mut random = Random::new(5);
-    let quotes = [QUOTE, QUOTE, "<escape>", "\"", "\"\"\"", "'", "«", "<<|", "", "e", " '", "{|", "::", "]}"];
+    let quotes =
+        [QUOTE, QUOTE, "<escape>", "\"", "\"\"\"", "'", "«", "<<|", "", "e", " '", "{|", "::", "]}", "..", "-", "--"];
     for round in 0..60_000 {
         let quote = quotes[random.below(quotes.len())];
         let mut bytes = Vec::new();

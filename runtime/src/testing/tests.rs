@@ -1,5 +1,7 @@
 use super::*;
-use crate::event::Event;
+use crate::event::{Channel, Event};
+use crate::machine::{Entry, Facts, Flow, Found, Machine, State};
+use crate::{Io, Marker, Markers};
 
 /// A subject that reports what it is told to, so that the case builder itself is tested.
 struct Fixed(fn(&[&[u8]], Sink<'_>));
@@ -134,4 +136,61 @@ fn cuts_lose_nothing() {
     }
     assert_ne!(Cut::Random { seed: 1 }.pieces(text), Cut::Random { seed: 2 }.pieces(text));
     assert_eq!(Cut::At(3).show(text), r#""na\xc3┃\xafve 😀 text of some length, with more than a few words""#);
+}
+
+/// The bracket that closes the arguments looks like the beginning of a stop, wherever the output is cut.
+#[test]
+fn a_stop_may_begin_with_a_bracket_that_closes() {
+    static NAME: Markers<'static> = Markers::expected(&[Marker::new(":")]);
+    static STOPS: Markers<'static> = Markers::expected(&[Marker::new("}<")]);
+    static END: Markers<'static> = Markers::expected(&[Marker::new("!")]);
+    #[derive(Clone)]
+    struct Toy;
+    impl Machine for Toy {
+        fn facts(&self) -> Facts<'_> {
+            let (name, none) = ("toy", "");
+            Facts {
+                name,
+                source: none,
+                files: &[],
+                sha256: none,
+                assistant_start: none,
+                thinking_switch: none,
+                preserved_tokens: &[],
+            }
+        }
+        fn start(&self) -> State {
+            State(0)
+        }
+        fn plain(&self) -> State {
+            State(3)
+        }
+        fn entries(&self) -> &[Entry<'_>] {
+            &[]
+        }
+        fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
+            let found = match state.0 {
+                0 => {
+                    io.hold_here(State(3));
+                    io.name(&NAME)
+                }
+                1 => io.json_arguments(&STOPS),
+                2 => io.expect(&END),
+                _ => io.text(Channel::Content, &Markers::NONE),
+            };
+            match (state.0, found) {
+                (_, Found::Wait) => return Flow::Wait,
+                (0, Found::Marker(_)) => io.start_call(),
+                (1, Found::Done) => {}
+                (2, Found::Marker(_)) => io.end_call(),
+                _ => return Flow::Misfit,
+            }
+            Flow::Go(State(state.0 + 1))
+        }
+        fn end(&self, _: State, _: &mut Io<'_>) -> bool {
+            true
+        }
+    }
+    let arguments = json!({"a": {"b": [1, {}]}, "c": "}<"});
+    Case::new(format!("f:{arguments}!so be it")).call("f", arguments).content("so be it").run(&Toy);
 }
