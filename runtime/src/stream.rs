@@ -199,15 +199,12 @@ impl Core {
         }
     }
 
-    /// Passes on what waited and the text up to `end`; what follows waits.
+    /// Passes on what waited and the text up to `end`; what follows waits. Pieces that come here are short: to copy them is
+    /// sooner done than to ask whether it has to be.
     #[inline]
     fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
         let (text, rest) = text.split_at(end);
-        if self.carry.is_empty() {
-            sink(memory.straight.event(text));
-            return memory.wait(rest.as_bytes(), &mut self.carry);
-        }
         memory.put_together(&self.carry, text);
         memory.send_and_wait(rest, &mut self.carry, sink);
     }

@@ -226,7 +226,7 @@ impl Memory {
 
     /// The end of a piece waits: white space, and the first byte of a marker.
     #[inline]
-    pub(crate) fn wait(&mut self, end: &[u8], carry: &mut Vec<u8>) {
+    fn wait(&mut self, end: &[u8], carry: &mut Vec<u8>) {
         carry.clear();
         // A byte or two, as a rule.
         end.iter().for_each(|&byte| carry.push(byte));
