@@ -286,7 +286,6 @@ impl Scanner {
                         (at, next) = self.comma(bytes, at);
                     }
                     b'0' => (at, next) = (at + 1, At::Number(Number::Zero)),
-                    b'-' if bracket(at) => (at, next) = (at + 1, At::Number(Number::Minus)),
                     b'1'..=b'9' => {
                         let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
                         let mut number = Number::Integer;

@@ -171,7 +171,8 @@ impl Memory {
     /// Escapes a piece of a string, or gives it to the reader of the value that is open. Returns whether that was all; if
     /// not, the machine goes on with what the reader left of it. `carry` is what waits from before and from now on.
     pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
-        if let (To::String(_), Some(escape)) = (self.straight.to, self.straight.escape)
+        if let Some(escape) = self.straight.escape
+            && let To::String(_) = self.straight.to
             && let Some(end) = escape(&self.straight, carry, text, &mut self.json)
         {
             self.look.work.add(text.len());
@@ -188,7 +189,7 @@ impl Memory {
             }
             self.out.clear();
         } else {
-            let (mut json, rest) = text.split_at(taken.count);
+            let (json, rest) = text.split_at(taken.count);
             if !carry.is_empty() {
                 // What is long is not copied.
                 let (head, tail) = if json.len() <= LONGEST { (json, "") } else { ("", json) };
@@ -196,9 +197,10 @@ impl Memory {
                 sink(Event::ToolCallArguments { index, json: &self.json });
                 self.json.clear();
                 carry.clear();
-                json = tail;
-            }
-            if !json.is_empty() {
+                if !tail.is_empty() {
+                    sink(Event::ToolCallArguments { index, json: tail });
+                }
+            } else if !json.is_empty() {
                 sink(Event::ToolCallArguments { index, json });
             }
             if taken.more && !rest.is_empty() {
