@@ -162,6 +162,25 @@ fn streaming_text_allocates_nothing() -> Result<(), Failure> {
     steady_is_free(&[Shape::Prose, Shape::Unicode, Shape::Reasoning, Shape::Lines])
 }
 
+/// A bracket that may open a marker waits at the end of a piece; the next one may be long.
+#[test]
+fn a_long_piece_behind_what_waits_is_not_copied() {
+    let mut stream = unjinja_app::args_marker::stream(&Options::new());
+    let long = "2, ".repeat(SIZE);
+    stream.push("[TOOL_CALLS]f[ARGS]{\"a\": [1", |_| ());
+    stream.push(", [", |_| ());
+    let mut sent = String::with_capacity(2 * long.len());
+    let spent = measure(|| {
+        stream.push(long.as_str(), |event| {
+            if let Event::ToolCallArguments { json, .. } = event {
+                sent.push_str(json);
+            }
+        });
+    });
+    assert_eq!(sent, format!("[{long}"));
+    assert!(spent.bytes_total < 1024, "{} bytes", spent.bytes_total);
+}
+
 #[test]
 fn streaming_arguments_allocates_nothing() -> Result<(), Failure> {
     steady_is_free(&[

@@ -23,7 +23,7 @@ pub(crate) struct Straight {
     layout: ByteSet,
     /// and at most so many of them.
     layout_length: usize,
-    /// What escapes it, in a string.
+    /// What escapes it, in a string that is raw text; none where the arguments are JSON.
     escape: Option<Escape>,
     /// What reads it, where all that may not be.
     read: Option<Read>,
@@ -49,10 +49,8 @@ pub(super) struct Taken {
 enum To {
     Nothing,
     Text(Channel),
-    /// The arguments of the call with this index, which are JSON, within a string.
+    /// The arguments of the call with this index, within a string.
     Arguments(usize),
-    /// Those, within a string that is raw text: what JSON forbids there is escaped.
-    String(usize),
 }
 
 /// Appends what waits and a piece of a string to JSON, as far as [`Straight::end`] says; gives that. It comes with the
@@ -88,12 +86,12 @@ impl Straight {
         match self.to {
             To::Text(_) => self.end(text.as_bytes(), waiting, &self.special),
             // White space that waits is to be escaped; bytes that end a JSON string matter wherever they stand.
-            To::Arguments(_) | To::String(_) if waiting.is_none() => {
+            To::Arguments(_) if waiting.is_none() => {
                 let bytes = text.as_bytes();
                 let odd = bytes.is_empty() || bytes.len() > LONGEST || has_any(bytes, &self.special);
                 (!odd).then(|| self.without_layout(bytes)).flatten()
             }
-            To::Arguments(_) | To::String(_) | To::Nothing => None,
+            To::Arguments(_) | To::Nothing => None,
         }
     }
 
@@ -142,7 +140,7 @@ impl Straight {
     pub(crate) fn event<'t>(&self, text: &'t str) -> Event<'t> {
         match self.to {
             To::Text(Channel::Reasoning) => Event::Reasoning(text),
-            To::Arguments(index) | To::String(index) => Event::ToolCallArguments { index, json: text },
+            To::Arguments(index) => Event::ToolCallArguments { index, json: text },
             To::Text(Channel::Content) | To::Nothing => Event::Content(text),
         }
     }
@@ -154,7 +152,7 @@ impl Straight {
             self.to = To::Nothing;
             return;
         };
-        self.to = To::String(index);
+        self.to = To::Arguments(index);
         self.escape = Some(escape);
         self.markers = ends;
         self.special = ends.and(ByteSet::JSON_TEXT);
@@ -172,7 +170,7 @@ impl Memory {
     /// not, the machine goes on with what the reader left of it. `carry` is what waits from before and from now on.
     pub(crate) fn read_straight(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
         if let Some(escape) = self.straight.escape
-            && let To::String(_) = self.straight.to
+            && let To::Arguments(_) = self.straight.to
             && let Some(end) = escape(&self.straight, carry, text, &mut self.json)
         {
             self.look.work.add(text.len());
@@ -296,7 +294,7 @@ impl Memory {
         value.feed(carry, &mut self.out);
         value.feed(&bytes[..end], &mut self.out);
         if let Some(call) = self.call.as_ref().filter(|_| value.writes_text()) {
-            self.straight.to = To::String(call.index);
+            self.straight.to = To::Arguments(call.index);
         }
         self.wait(&bytes[end..], carry);
         Some(Taken { count: bytes.len(), more: true, as_it_is: false })
@@ -343,7 +341,8 @@ impl Io<'_> {
             _ if memory.filter.is_some() || !memory.opener.is_empty() => return,
             _ => Channel::Content,
         };
-        self.go_straight(markers, To::Text(channel), markers.begins.firsts, None, None);
+        let special = markers.begins.firsts;
+        self.go_straight(markers, Straight { to: To::Text(channel), special, ..Straight::NOTHING });
     }
 
     /// The same for the raw text of a value.
@@ -353,35 +352,27 @@ impl Io<'_> {
             return;
         }
         let to = match &memory.call {
-            Some(call) if memory.readers.value.writes_text() => To::String(call.index),
+            Some(call) if memory.readers.value.writes_text() => To::Arguments(call.index),
             _ => To::Nothing,
         };
         let special = markers.begins.firsts.and(ByteSet::JSON_TEXT);
-        self.go_straight(markers, to, special, Some(escape), Some(Memory::read_raw_value));
+        let (escape, read): (Option<Escape>, Option<Read>) = (Some(escape), Some(Memory::read_raw_value));
+        self.go_straight(markers, Straight { to, special, escape, read, ..Straight::NOTHING });
     }
 
-    fn go_straight(
-        &mut self,
-        markers: &Markers<'_>,
-        to: To,
-        special: ByteSet,
-        escape: Option<Escape>,
-        read: Option<Read>,
-    ) {
+    /// What of it the markers say is filled in.
+    fn go_straight(&mut self, markers: &Markers<'_>, straight: Straight) {
         let memory = &mut *self.memory;
         // What waits is cut off between bytes.
         if memory.hold.is_some() || self.last || !markers.layout.is_ascii() || !markers.begins.firsts.is_ascii() {
             return;
         }
         memory.straight = Straight {
-            to,
-            special,
             pairs: markers.begins.pairs,
             layout: markers.layout,
             layout_length: markers.layout_length,
-            escape,
-            read,
             markers: markers.begins.firsts,
+            ..straight
         };
     }
 

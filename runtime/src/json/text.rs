@@ -51,7 +51,7 @@ fn next_of(bytes: &[u8], from: usize, other: u8, search: impl Fn(&[u8]) -> Optio
             near = usize::MAX;
         }
     }
-    while at < bytes.len() && !SPECIAL[usize::from(bytes[at])] && bytes[at] != other {
+    while at < bytes.len() && is_plain(bytes[at]) && bytes[at] != other {
         at += 1;
     }
     at
@@ -167,20 +167,8 @@ fn plain_blocks(bytes: &[u8]) -> usize {
 /// Whether a byte stands in a JSON string as it is.
 #[inline]
 pub(crate) fn is_plain(byte: u8) -> bool {
-    !SPECIAL[usize::from(byte)]
+    LETTERS[usize::from(byte)] == 0
 }
-
-static SPECIAL: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
 
 /// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
 /// characters are escaped as `serde_json` does; all else is written as it is.
@@ -252,11 +240,11 @@ pub(crate) fn escape_ascii_into(byte: u8, out: &mut String) {
     }
 }
 
-/// The letter of an ASCII byte's escape; 0 where it stands as it is.
-static LETTERS: [u8; 128] = {
-    let mut table = [0; 128];
+/// The letter of a byte's escape; 0 where it stands as it is.
+static LETTERS: [u8; 256] = {
+    let mut table = [0; 256];
     let mut byte = 0;
-    while byte < 128 {
+    while byte < 256 {
         if let Some(escape) = escape(byte as u8) {
             table[byte] = escape.as_bytes()[1];
         }
