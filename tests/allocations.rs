@@ -1,7 +1,7 @@
 //! What parsing allocates: nothing while a text or an argument streams, what the message owns for a whole output, and
 //! nothing for a borrowed text.
 
-#[path = "../benches/workloads/mod.rs"]
+#[path = "../dev/benches/workloads/mod.rs"]
 mod workloads;
 
 use std::collections::BTreeMap;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use support::{Failure, Model, own_models, root};
 use unjinja::testing::{Case, Cut, Transcript};
 use unjinja::{ChatParser, Event, Message, Options, Tools};
-use unjinja_analyzer::render::Template;
 use unjinja_analyzer::render_calls;
+use unjinja_render::Template;
 use unjinja_spec::{Channel, Effect, ReasoningMode, ToolFormat, diff};
 
 /// A template of ours that writes calls.

@@ -8,7 +8,7 @@ use support::grammar::{load, refuses, rendered, sentences, wrong_calls};
 use support::{Failure, Model, corpus, models, own_models, root};
 use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja::{Options, Tools, parse};
-use unjinja_analyzer::render::Template;
+use unjinja_render::Template;
 use unjinja_spec::Channel;
 
 /// How many sentences are drawn of each grammar.

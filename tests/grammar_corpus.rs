@@ -8,7 +8,7 @@ use support::grammar::{load, refuses, rendered};
 use support::{Failure, corpus, models};
 use unjinja::Tools;
 use unjinja::grammar::{GrammarOptions, ToolChoice};
-use unjinja_analyzer::render::Template;
+use unjinja_render::Template;
 
 /// A row of the corpus' `cases.jsonl`, as far as a grammar is concerned.
 struct Row {

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use support::{Failure, corpus};
-use unjinja_analyzer::render::Template;
 use unjinja_analyzer::{Naming, analyze};
+use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
 /// What is done to a template.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use support::{Failure, corpus};
-use unjinja_analyzer::render::{Template, TemplateError};
+use unjinja_render::{Template, TemplateError};
 
 fn text<'a>(row: &'a Value, key: &str) -> Option<&'a str> {
     row.get(key).and_then(Value::as_str)

@@ -8,8 +8,8 @@ use serde_json::Value;
 use support::{Failure, own_models, root};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{ChatParser, Message, Options};
-use unjinja_analyzer::render::Template;
 use unjinja_analyzer::verify;
+use unjinja_render::Template;
 
 /// How many messages of each template.
 const MESSAGES: u32 = 60;

@@ -24,7 +24,7 @@ fn metadata() -> Result<Value, Failure> {
 }
 
 /// The packages of the repository that are no part of the workspace.
-const OUTSIDE: [&str; 2] = ["engine/Cargo.toml", "benches/peers/Cargo.toml"];
+const OUTSIDE: [&str; 2] = ["dev/engine/Cargo.toml", "dev/benches/peers/Cargo.toml"];
 
 #[test]
 fn no_crate_of_ours_may_hold_unsafe_code() -> Result<(), Failure> {

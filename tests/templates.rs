@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use support::{Failure, own_cases, own_models, root};
 use unjinja::testing::Case;
 use unjinja::{ChatParser, Options, Tools};
-use unjinja_analyzer::render::Template;
 use unjinja_build::templates_in;
+use unjinja_render::Template;
 
 /// The compiled parser of a template file, if its format is supported.
 fn compiled(file: &str) -> Option<&'static dyn ChatParser> {

@@ -2,7 +2,7 @@
 //! made to hurt. What is read twice counts twice.
 
 mod support;
-#[path = "../benches/workloads/markers.rs"]
+#[path = "../dev/benches/workloads/markers.rs"]
 mod workloads;
 
 use std::collections::BTreeSet;

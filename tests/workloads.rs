@@ -1,7 +1,7 @@
 //! What the benchmarks measure is what the parsers are for: every workload comes back as the message that it was made
 //! of, whole and in pieces.
 
-#[path = "../benches/workloads/mod.rs"]
+#[path = "../dev/benches/workloads/mod.rs"]
 mod workloads;
 
 use std::path::Path;

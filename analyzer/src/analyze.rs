@@ -14,9 +14,10 @@ use unjinja_spec::{
 use crate::calls::{self, Trouble};
 use crate::frame::{self, Frame};
 use crate::lab::{Call, Empty, Lab, Observer, SENTINELS, Sentinels, Style, Turn};
-use crate::render::{Template, on_stack};
 use crate::text;
 use crate::trace::{Comparison, Experiment};
+use unjinja_render::{Template, on_stack};
+use unjinja_source::name_of;
 
 /// Why a template has no spec.
 #[derive(Clone, Debug)]
@@ -77,7 +78,7 @@ pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, Analy
 /// then those with the other. See [`paired`](crate::trace::paired).
 ///
 /// ```
-/// use unjinja_analyzer::render::Template;
+/// use unjinja_render::Template;
 /// use unjinja_analyzer::{Naming, analyze_traced};
 ///
 /// let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
@@ -346,21 +347,6 @@ fn preserved(spec: &FormatSpec) -> Vec<String> {
     tags.sort();
     tags.dedup();
     tags
-}
-
-/// A spec's name from its template's file name: lower-case letters, digits and `_`.
-pub fn name_of(file: &str) -> String {
-    let stem = file.strip_suffix(".jinja").unwrap_or(file);
-    let mut name = String::new();
-    for c in stem.chars() {
-        if c.is_ascii_alphanumeric() {
-            name.push(c.to_ascii_lowercase());
-        } else if !name.ends_with('_') && !name.is_empty() {
-            name.push('_');
-        }
-    }
-    let name = name.trim_end_matches('_');
-    if name.starts_with(|c: char| c.is_ascii_lowercase()) { name.to_owned() } else { format!("t_{name}") }
 }
 
 /// SHA-256 of a template's text, in lower-case hexadecimal digits.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::render::{Reads, RenderError, RenderErrorKind, Template};
 use crate::text;
 use crate::trace::{Comparison, Experiment};
+use unjinja_render::{Reads, RenderError, RenderErrorKind, Template};
 
 /// Words that occur in no template, one for each field.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use unjinja_runtime::{Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
 
 use crate::lab::{Call, Empty, Lab, SENTINELS, Style, Turn, tools_for};
-use crate::render::{Template, on_stack};
+use unjinja_render::{Template, on_stack};
 
 /// What became of the random conversations.
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use unjinja_analyzer::render::Template;
 use unjinja_analyzer::trace::{Comparison, Experiment, Field, paired};
 use unjinja_analyzer::{Naming, analyze, analyze_traced};
+use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
 type Failure = Box<dyn Error>;

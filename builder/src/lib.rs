@@ -14,19 +14,17 @@
 //! include!(concat!(env!("OUT_DIR"), "/unjinja.rs"));
 //! ```
 
-mod source;
-
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use unjinja_analyzer::render::Template;
 use unjinja_analyzer::trace::Comparison;
 use unjinja_analyzer::{Naming, analyze, analyze_traced, sha256, verify};
+use unjinja_render::{SpecialTokens, Template, TemplateError};
 use unjinja_spec::{FormatSpec, Overlay};
 
-pub use self::source::{MODEL_FILES, Source, SourceError, sources_in, split_variant};
+pub use unjinja_source::{MODEL_FILES, Source, SourceError, name_of, sources_in, split_variant};
 
 /// How many random conversations a new spec is verified with.
 pub const ROUND_TRIPS: u32 = 64;
@@ -129,7 +127,7 @@ impl Build {
         let spec = if let Some(committed) = &self.committed {
             self.committed_for(&template.text, committed).map_err(|error| error.in_file(committed))?
         } else {
-            let naming = template.naming(&self.source);
+            let naming = naming_of(&template, &self.source);
             let name = self.name.clone().unwrap_or(naming.name);
             analyze_source(&template, &Naming { name, ..naming })?
         };
@@ -194,7 +192,7 @@ pub fn analyze_text(text: &str, naming: &Naming) -> Result<FormatSpec, BuildErro
 /// # Errors
 /// Where the template has a syntax error or cannot be analysed.
 pub fn analyze_source(source: &Source, naming: &Naming) -> Result<FormatSpec, BuildError> {
-    let template = source.template().map_err(BuildError::new)?;
+    let template = template_of(source).map_err(BuildError::new)?;
     Ok(judged(&template, analyze(&template, naming).map_err(BuildError::new)?))
 }
 
@@ -210,7 +208,7 @@ pub fn analyze_source_traced(
     naming: &Naming,
     observe: &mut Observer<'_>,
 ) -> Result<FormatSpec, BuildError> {
-    let template = source.template().map_err(BuildError::new)?;
+    let template = template_of(source).map_err(BuildError::new)?;
     Ok(judged(&template, analyze_traced(&template, naming, observe).map_err(BuildError::new)?))
 }
 
@@ -283,7 +281,7 @@ impl Templates {
         let (mut specs, mut problems) = (Vec::new(), Vec::new());
         for source in sources_in(&self.folder).map_err(BuildError::new)? {
             let spec = source.map_err(BuildError::new).and_then(|source| {
-                let spec = analyze_source(&source, &source.naming(""))?;
+                let spec = analyze_source(&source, &naming_of(&source, ""))?;
                 let overlay = source.overlay();
                 if overlay.exists() { corrected(&spec, &overlay) } else { Ok(spec) }
             });
@@ -399,3 +397,17 @@ impl fmt::Display for BuildError {
 }
 
 impl std::error::Error for BuildError {}
+
+/// The parsed template of a source, which renders with the special tokens that its file names.
+///
+/// # Errors
+/// Where it has a syntax error.
+pub fn template_of(source: &Source) -> Result<Template, TemplateError> {
+    let tokens = SpecialTokens { bos: source.tokens.bos.clone(), eos: source.tokens.eos.clone() };
+    Ok(Template::parse(&source.file(), &source.text)?.with_tokens(tokens))
+}
+
+/// Names for the spec of a source; `origin` says where the template comes from.
+pub fn naming_of(source: &Source, origin: &str) -> Naming {
+    Naming { name: source.name(), source: origin.to_owned(), file: source.file() }
+}

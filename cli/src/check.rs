@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use unjinja_analyzer::name_of;
+use unjinja_build::name_of;
 use unjinja_spec::{FormatSpec, Overlay, diff};
 
 use crate::failure::{Done, Failure};

@@ -218,7 +218,8 @@ fn text_in(path: &PathBuf, wanted: &OnHub) -> Result<String, Trouble> {
         }
         None => sources.first().ok_or_else(|| Trouble::Empty("it holds no template".to_owned()))?,
     };
-    let template = source.template().map_err(|error| Trouble::Problem(format!("this is no template: {error}")))?;
+    let template = unjinja_build::template_of(&source)
+        .map_err(|error| Trouble::Problem(format!("this is no template: {error}")))?;
     if !template.variables().contains("messages") {
         return Err(Trouble::Problem("this is no chat template: it reads no `messages`".to_owned()));
     }

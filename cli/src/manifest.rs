@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 
 use serde::Deserialize;
 use toml::Spanned;
-use unjinja_analyzer::render::SpecialTokens;
+use unjinja_render::SpecialTokens;
 
 use crate::failure::Failure;
 use crate::input;

@@ -75,14 +75,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let spec = match crate::log::analyze(source, &source.naming("")) {
+    let spec = match crate::log::analyze(source, &unjinja_build::naming_of(source, "")) {
         Ok(spec) => spec,
         Err(error) => return Ok(Outcome::Broken(error.to_string())),
     };
     if let Some(reason) = spec.unsupported {
         return Ok(Outcome::Unsupported(reason));
     }
-    let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
+    let template = unjinja_build::template_of(source).map_err(|e| Failure::Found(e.to_string()))?;
     let mut all = Verification::default();
     for seed in &arguments.seed {
         let one = verify(&template, &spec, arguments.count, *seed);

@@ -153,7 +153,8 @@ fn with_lowered(spec: FormatSpec) -> Result<(FormatSpec, Lowered), Failure> {
 /// The spec of a template, with the overlay that is named, stands beside it or is known for this text.
 pub(crate) fn analysed(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec, Failure> {
     let source = input::template(path)?;
-    let spec = crate::log::analyze(&source, &source.naming("")).map_err(|e| Failure::Found(e.to_string()))?;
+    let spec = crate::log::analyze(&source, &unjinja_build::naming_of(&source, ""))
+        .map_err(|e| Failure::Found(e.to_string()))?;
     corrected(spec, overlay, &source)
 }
 

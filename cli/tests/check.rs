@@ -8,9 +8,9 @@ use std::fs;
 
 use serde_json::Value;
 use transcript::{Place, Said, root};
-use unjinja_analyzer::render::Template;
 use unjinja_analyzer::{Naming, verify};
 use unjinja_codegen::Lowered;
+use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, ToolCall, parse};
 use unjinja_spec::FormatSpec;
 

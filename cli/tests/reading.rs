@@ -4,10 +4,10 @@
 use std::error::Error;
 use std::path::Path;
 
-use unjinja_analyzer::render::Template;
 use unjinja_analyzer::{Naming, verify};
 use unjinja_codegen::Lowered;
 use unjinja_codegen::trace::{Reading, Span, Taken};
+use unjinja_render::Template;
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Message, Options, Stream, parse};
 use unjinja_spec::{CallIdPosition, FormatSpec, ToolFormat};
 

@@ -5,8 +5,8 @@ use fancy_regex::Regex;
 use serde_json::Value;
 use unjinja::grammar::{Grammar, GrammarOptions, ToolChoice, Trigger};
 use unjinja::{Message, Tools};
-use unjinja_analyzer::render::Template;
 use unjinja_gbnf::{Grammar as Rules, Limits};
+use unjinja_render::Template;
 
 use super::{Failure, Model};
 

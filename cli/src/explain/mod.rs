@@ -101,7 +101,7 @@ fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// The spec of a template; or why there is none.
 fn analysed(source: &Source, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
-    let naming = source.naming("");
+    let naming = unjinja_build::naming_of(&source, "");
     let observe = &mut |comparison: &Comparison| {
         log::comparison(&naming.file, comparison);
         comparisons.push(comparison.clone());

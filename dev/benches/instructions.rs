@@ -1,0 +1,82 @@
+//! How many instructions a fixed set of workloads takes, counted by callgrind: figures that no noise moves. The command
+//! `dev/benches/count_instructions` runs this, compares with `instructions.tsv` and fails where one of them grew.
+
+#![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
+#![allow(missing_docs, reason = "the macros of gungraun write public items")]
+
+#[path = "subjects/mod.rs"]
+mod subjects;
+#[path = "workloads/mod.rs"]
+mod workloads;
+
+use std::hint::black_box;
+use std::path::Path;
+
+use gungraun::{library_benchmark, library_benchmark_group, main};
+use subjects::{Sink, Subject, subject};
+use unjinja::{BorrowedMessage, Options};
+use workloads::{Format, Shape};
+
+/// Length of the outputs, in bytes. callgrind is some fifty times slower than the processor.
+const SIZE: usize = 16 << 10;
+
+struct Ready {
+    subject: Subject,
+    output: String,
+    options: Options,
+}
+
+/// Makes the workload; none of this is counted.
+fn ready(format: &str, shape: Shape) -> &'static Ready {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates").join(format!("{format}.jinja"));
+    let read = Format::read(&path).expect("a template that can be analysed");
+    let workload = read.workload(&shape, SIZE).expect("a shape that the template can write");
+    let options = workload.options().expect("tools in OpenAI's form");
+    let subject = subject(format).expect("a parser for each template");
+    // What has been run once has its pages.
+    workload.check(&(subject.parse)(&workload.output, &options)).expect("the message of the workload");
+    Box::leak(Box::new(Ready { subject, output: workload.output, options }))
+}
+
+fn near_marker() -> Shape {
+    Shape::NearMarker("<tool_call".to_owned())
+}
+
+fn first_byte() -> Shape {
+    Shape::FirstByte("<".to_owned())
+}
+
+#[library_benchmark(setup = ready)]
+#[bench::text("qwen3", Shape::Prose)]
+#[bench::reasoning("qwen3", Shape::Reasoning)]
+#[bench::json_string("qwen3", Shape::CodeArgument)]
+#[bench::json_values("qwen3", Shape::SmallValues)]
+#[bench::json_calls("qwen3", Shape::SmallCalls)]
+#[bench::tagged("xml_parameters", Shape::CodeArgument)]
+#[bench::expression("python_calls", Shape::CodeArgument)]
+#[bench::quote_tokens("quote_tokens", Shape::CodeArgument)]
+#[bench::first_byte("qwen3", first_byte())]
+#[bench::near_marker("qwen3", near_marker())]
+fn batch(ready: &'static Ready) -> BorrowedMessage<'static> {
+    (ready.subject.borrow)(black_box(&ready.output), &ready.options)
+}
+
+#[library_benchmark(setup = ready)]
+#[bench::text("qwen3", Shape::Prose)]
+#[bench::reasoning("qwen3", Shape::Reasoning)]
+#[bench::json_string("qwen3", Shape::CodeArgument)]
+#[bench::json_values("qwen3", Shape::SmallValues)]
+#[bench::json_calls("qwen3", Shape::SmallCalls)]
+#[bench::tagged("xml_parameters", Shape::CodeArgument)]
+#[bench::expression("python_calls", Shape::CodeArgument)]
+#[bench::quote_tokens("quote_tokens", Shape::CodeArgument)]
+#[bench::first_byte("qwen3", first_byte())]
+#[bench::near_marker("qwen3", near_marker())]
+fn by_four(ready: &'static Ready) -> Sink {
+    let mut sink = Sink::default();
+    (ready.subject.stream)(black_box(&ready.output), black_box(4), &ready.options, &mut sink);
+    sink
+}
+
+library_benchmark_group!(name = parsing, benchmarks = [batch, by_four]);
+main!(library_benchmark_groups = parsing);

@@ -1,0 +1,100 @@
+//! The command behind the README's figures: every workload through every parser, beside its limits and in turns with
+//! them, as one table of ratios.
+//!
+//! ```text
+//! cargo bench -p unjinja-benches --bench speed                       # the table
+//! cargo bench -p unjinja-benches --bench speed -- --write            # and docs/speed/, the plots, the README
+//! cargo bench -p unjinja-benches --bench speed -- --shapes           # and what each shape takes
+//! cargo bench -p unjinja-benches --bench speed -- --format qwen3 --rounds 31
+//! ```
+
+mod plot;
+mod report;
+mod sample;
+#[path = "../subjects/mod.rs"]
+mod subjects;
+#[path = "../workloads/mod.rs"]
+mod workloads;
+
+use std::path::{Path, PathBuf};
+
+use report::Row;
+use workloads::{Failure, Format, Shape};
+
+/// The lengths that are measured, in bytes: those of the workloads, and two more for the plot.
+const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+
+/// The lengths that growth is judged by.
+const FROM: usize = 64 << 10;
+const TO: usize = 1 << 20;
+
+/// What the command line asks for.
+struct Wanted {
+    rounds: usize,
+    sizes: Vec<usize>,
+    format: Option<String>,
+    shape: Option<String>,
+    shapes: bool,
+    write: bool,
+}
+
+impl Wanted {
+    fn read(arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
+        let mut wanted =
+            Self { rounds: 1, sizes: vec![SIZES[0]], format: None, shape: None, shapes: false, write: false };
+        let mut arguments = arguments.peekable();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
+            match argument.as_str() {
+                // Cargo says so where it is a benchmark that is wanted; else one small pass shows that it runs.
+                "--bench" => (wanted.rounds, wanted.sizes) = (wanted.rounds.max(9), SIZES.to_vec()),
+                "--rounds" => wanted.rounds = value()?.parse()?,
+                "--size" => wanted.sizes = vec![value()?.parse::<usize>()? << 10],
+                "--format" => wanted.format = Some(value()?),
+                "--shape" => wanted.shape = Some(value()?),
+                "--shapes" => wanted.shapes = true,
+                "--table" => {}
+                "--write" => wanted.write = true,
+                _ => return Err(format!("{argument}: not known; see the head of benches/speed/main.rs").into()),
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn includes(&self, format: &str, shape: &Shape) -> bool {
+        self.format.as_deref().is_none_or(|wanted| wanted.split(',').any(|name| name == format))
+            && self.shape.as_deref().is_none_or(|wanted| wanted == shape.kind())
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn main() -> Result<(), Failure> {
+    let wanted = Wanted::read(std::env::args().skip(1))?;
+    let mut rows: Vec<Row> = Vec::new();
+    for format in Format::all(&root().join("templates"))? {
+        let subject = subjects::subject(&format.name).ok_or_else(|| format!("no parser for {}", format.name))?;
+        for shape in Shape::all(&format.markers) {
+            if !wanted.includes(&format.name, &shape) {
+                continue;
+            }
+            // What lies between the lengths of the workloads is for the plot alone, and that shows no variants.
+            let sizes = wanted.sizes.iter().copied();
+            let sizes = sizes.filter(|size| workloads::SIZES.contains(size) || !shape.is_adversarial());
+            let workloads = sizes.filter_map(|size| Some((size, format.workload(&shape, size)?)));
+            rows.extend(sample::measure(&format, workloads.collect(), subject, wanted.rounds)?);
+        }
+        eprintln!("{} measured", format.name);
+    }
+    let report = report::Report::of(rows);
+    print!("{}", report.table());
+    if wanted.shapes {
+        print!("\n{}", report.shapes());
+    }
+    if wanted.write {
+        report.write(&root())?;
+    }
+    Ok(())
+}

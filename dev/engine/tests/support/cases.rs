@@ -1,0 +1,127 @@
+//! The corpus' cases: outputs, and the grammars that were asked for with them.
+
+use std::fs;
+use std::path::Path;
+
+use fancy_regex::Regex;
+use serde_json::Value;
+use unjinja_engine::{Engine, Trigger};
+use unjinja_generated::by_file;
+use unjinja_runtime::grammar::{self, Grammar, GrammarOptions, ToolChoice};
+use unjinja_runtime::{ChatParser, Tools};
+
+use super::Failure;
+
+#[path = "../../../../tests/support/find.rs"]
+mod find;
+
+/// A row of `cases.jsonl`, as far as a grammar is concerned.
+pub struct Case {
+    pub id: String,
+    pub parser: &'static dyn ChatParser,
+    pub tools: Tools,
+    pub options: GrammarOptions,
+    pub output: String,
+    /// Whether the output was written under a grammar, and is whole.
+    pub held: bool,
+}
+
+/// The cases whose template has a parser; `None` where the corpus may be absent and is.
+pub fn cases() -> Result<Option<Vec<Case>>, Failure> {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let Some(corpus) = find::corpus(&project)? else { return Ok(None) };
+    let text = fs::read_to_string(corpus.join("cases.jsonl"))?;
+    let cases = text.lines().map(|line| Case::read(&serde_json::from_str(line)?));
+    Ok(Some(cases.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect()))
+}
+
+impl Case {
+    fn read(row: &Value) -> Result<Option<Self>, Failure> {
+        let text = |key: &str| row[key].as_str().map(str::to_owned).ok_or_else(|| format!("no {key} in {row}"));
+        let Some(parser) = by_file(&text("template")?) else { return Ok(None) };
+        let choice = match text("tool_choice")?.as_str() {
+            "required" => ToolChoice::Required,
+            "none" => ToolChoice::None,
+            _ => ToolChoice::Auto,
+        };
+        let mut options = GrammarOptions::new()
+            .tool_choice(choice)
+            .parallel_tool_calls(row["parallel_tool_calls"] != false)
+            .generation_prompt(text("generation_prompt")?);
+        if let Some(on) = row["enable_thinking"].as_bool() {
+            options = options.thinking(on);
+        }
+        if !row["json_schema"].is_null() {
+            options = options.response_schema(row["json_schema"].clone());
+        }
+        Ok(Some(Self {
+            id: text("id")?,
+            parser,
+            tools: Tools::from_openai(&row["tools"])?,
+            options,
+            output: text("output")?,
+            held: row["grammar_applies"] == true && row["is_partial"] != true,
+        }))
+    }
+
+    /// The grammars that hold for the case, those that there are: with its tools, and for any tool.
+    pub fn grammars(&self) -> Result<Vec<(&'static str, Grammar)>, Failure> {
+        let with_tools = self.parser.grammar(&self.tools, &self.options).map_err(|e| format!("{}: {e}", self.id))?;
+        let mut grammars = vec![("with the tools", with_tools)];
+        if !self.tools.is_empty() {
+            let for_any = self.parser.grammar_for_any(&self.options).map_err(|e| format!("{}: {e}", self.id))?;
+            grammars.push(("for any tool", for_any));
+        }
+        grammars.retain(|(_, grammar)| !grammar.text.is_empty());
+        Ok(grammars)
+    }
+}
+
+/// The part of an output that a grammar is about, after what the prompt wrote of it: for a lazy one, from where the
+/// engine starts it; `None` where it never does.
+pub fn constrained(engine: &Engine, grammar: &Grammar, output: &str) -> Result<Option<String>, Failure> {
+    if !grammar.lazy {
+        return Ok(Some(format!("{}{output}", grammar.prefill)));
+    }
+    // Any text will do after the trigger.
+    let mut session = engine
+        .load_lazy(r"root ::= [\x01-\U0010FFFF]*", &triggers(grammar))
+        .map_err(|_| "the engine takes no trigger")?;
+    for (at, char) in output.char_indices() {
+        let end = at + char.len_utf8();
+        session.accept(&output.as_bytes()[at..end]).map_err(|_| "a free text is refused")?;
+        if !session.waits() {
+            let start = start(grammar, &output[..end])?.ok_or("the engine sees a trigger that is not there")?;
+            return Ok(Some(output[start..].to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the first trigger that is in a text lets the grammar begin.
+fn start(grammar: &Grammar, text: &str) -> Result<Option<usize>, Failure> {
+    for trigger in &grammar.triggers {
+        let found = match trigger {
+            grammar::Trigger::Word(word) => text.find(word.as_ref()),
+            grammar::Trigger::Pattern(pattern) => {
+                let found = Regex::new(pattern)?.captures(text)?;
+                found.and_then(|found| {
+                    Some(found.iter().skip(1).flatten().find(|group| !group.as_str().is_empty())?.start())
+                })
+            }
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// A grammar's triggers, as the engine has them.
+pub fn triggers(grammar: &Grammar) -> Vec<Trigger> {
+    let trigger = |trigger: &grammar::Trigger| match trigger {
+        grammar::Trigger::Word(word) => Trigger::Word(word.to_string()),
+        grammar::Trigger::Pattern(pattern) => Trigger::Pattern(pattern.to_string()),
+    };
+    grammar.triggers.iter().map(trigger).collect()
+}

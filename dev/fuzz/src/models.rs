@@ -1,0 +1,85 @@
+//! Every parser that there is, compiled and interpreted: those of the supported models and those of our own templates.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use unjinja::{ChatParser, Tools};
+use unjinja_build::Templates;
+use unjinja_codegen::Lowered;
+use unjinja_spec::FormatSpec;
+
+/// A spec, its compiled parser, and what its interpreter is made of.
+pub struct Model {
+    /// The spec, with its overlay.
+    pub spec: FormatSpec,
+    /// The spec made ready.
+    pub lowered: Lowered,
+    /// The compiled parser.
+    pub parser: &'static dyn ChatParser,
+    /// Every text of the spec that stands for something in the output; longest first.
+    pub markers: Vec<String>,
+}
+
+/// The folder of the root package.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All models, in a fixed order.
+pub fn all() -> &'static [Model] {
+    &MODELS
+}
+
+/// The model that a number stands for.
+pub fn chosen(number: usize) -> &'static Model {
+    &MODELS[number % MODELS.len()]
+}
+
+#[expect(clippy::expect_used, reason = "without models there is nothing to fuzz")]
+static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
+    let committed = unjinja_codegen::read_specs(&root().join("generated/specs")).expect("the committed specs");
+    let own = Templates::new(root().join("templates")).specs().expect("the specs of our own templates");
+    let specs = own.into_iter().chain(committed.into_iter().map(|(_, spec)| spec));
+    let parsers = unjinja_app::all();
+    specs
+        .filter(|spec| spec.unsupported.is_none())
+        .map(|spec| {
+            let name = spec.template.name.as_str();
+            let own = parsers.iter().copied().find(|parser| parser.facts().name == name);
+            let parser = own.or_else(|| unjinja_generated::by_name(name)).expect("every supported spec is compiled in");
+            Model { lowered: Lowered::new(&spec).expect("a committed spec"), parser, markers: markers(&spec), spec }
+        })
+        .collect()
+});
+
+/// The tools that are offered.
+#[expect(clippy::expect_used, reason = "the file is part of the repository")]
+pub static TOOLS: LazyLock<Tools> = LazyLock::new(|| {
+    let text = std::fs::read_to_string(root().join("tests/cases/tools.json")).expect("the tools of the test cases");
+    Tools::from_json(&text).expect("the tools of the test cases")
+});
+
+/// Every text of a spec that stands for something in the output, each once, longest first.
+pub fn markers(spec: &FormatSpec) -> Vec<String> {
+    let parsed: toml::Table = spec.to_toml().parse().unwrap_or_default();
+    let mut out = Vec::new();
+    for table in ["turn", "reasoning", "content", "tools", "alternatives", "tokens", "generation_prompt"] {
+        parsed.get(table).into_iter().for_each(|value| texts(value, &mut out));
+    }
+    // A model may write the last tag of its turn's start alone, and stops at the first tag of its end.
+    let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
+    out.extend(start.rfind('<').map(|at| start[at..].to_owned()));
+    out.extend(end.find('>').map(|at| end[..=at].to_owned()));
+    out.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    out.dedup();
+    out
+}
+
+fn texts(value: &toml::Value, out: &mut Vec<String>) {
+    match value {
+        toml::Value::String(text) if !text.is_empty() => out.push(text.clone()),
+        toml::Value::Array(values) => values.iter().for_each(|value| texts(value, out)),
+        toml::Value::Table(table) => table.values().for_each(|value| texts(value, out)),
+        _ => {}
+    }
+}

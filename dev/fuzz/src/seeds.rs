@@ -1,0 +1,433 @@
+//! Inputs to begin with, and dictionaries: made of what the repository has, for a fuzzer and for the tests.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use unjinja_analyzer::verify;
+use unjinja_build::templates_in;
+use unjinja_render::Template;
+
+use crate::models::{self, Model, root};
+
+/// What a seed cannot be made of: a file that is not there.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// The seeds of a target, in a fixed order.
+///
+/// # Errors
+/// Files of the repository that cannot be read.
+pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
+    Ok(match target {
+        "outputs" => outputs()?,
+        "markers" => markers(),
+        "render" => [templates()?, snippets()?].concat(),
+        "analyze" => templates()?,
+        "specs" => models::all().iter().map(|model| model.spec.to_toml().into_bytes()).collect(),
+        "schemas" => schemas()?,
+        "values" => values()?,
+        "sources" => sources()?,
+        _ => return Err(format!("no target is called {target}").into()),
+    })
+}
+
+/// What a model writes: the cases of its template, and what its template renders.
+fn outputs() -> Result<Vec<Vec<u8>>, Failure> {
+    let mut out = Vec::new();
+    for (number, model) in models::all().iter().enumerate() {
+        let name = &model.spec.template.name;
+        let header = [number as u8, 0, 0, 200];
+        let mut add = |text: &str| out.push([&header, text.as_bytes()].concat());
+        let cases = root().join("tests/cases").join(format!("{name}.toml"));
+        if cases.exists() {
+            let cases: toml::Table = fs::read_to_string(cases)?.parse()?;
+            let cases = cases.get("case").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+            cases.iter().filter_map(|case| case.get("output")?.as_str()).for_each(&mut add);
+        }
+        let path = root().join("templates").join(&model.spec.template.file);
+        if path.exists() {
+            let template = Template::parse(name, &fs::read_to_string(path)?)?;
+            verify(&template, &model.spec, 6, 5).turns.iter().for_each(|turn| add(&turn.body));
+        }
+        if model.parser.facts().name == *name {
+            add(&written(model));
+        }
+    }
+    Ok(out)
+}
+
+/// A turn with everything that the spec has, put together from its markers.
+fn written(model: &Model) -> String {
+    let (tools, spec) = (&model.spec.tools, &model.spec);
+    [
+        &spec.reasoning.start,
+        "Hm.",
+        &spec.reasoning.end,
+        &spec.content.start,
+        "Well.",
+        &spec.content.end,
+        &tools.section_start,
+        &tools.per_call_start,
+        &tools.function.name_prefix,
+        "get_weather",
+        &tools.function.name_suffix,
+        &tools.arguments.start,
+        "{\"city\": \"Paris\"}",
+        &tools.arguments.end,
+        &tools.function.close,
+        &tools.per_call_end,
+        &tools.section_end,
+        &spec.turn.end,
+    ]
+    .concat()
+}
+
+/// Every marker of a model, whole and begun.
+fn markers() -> Vec<Vec<u8>> {
+    let all = models::all().iter().enumerate();
+    all.flat_map(|(number, model)| {
+        let count = model.markers.len().min(64) as u8;
+        let whole: Vec<u8> = (128..128 + count).collect();
+        let begun: Vec<u8> = (0..count.min(32)).flat_map(|marker| [192 + marker, 3, b'a']).collect();
+        [whole, begun].map(|rest| [&[number as u8, 0, 0, 0][..], &rest].concat())
+    })
+    .collect()
+}
+
+fn templates() -> Result<Vec<Vec<u8>>, Failure> {
+    let mut out = Vec::new();
+    for path in templates_in(&root().join("templates"))? {
+        out.push(fs::read(path)?);
+    }
+    // Those that are made to hurt.
+    let hostile: toml::Table = fs::read_to_string(root().join("builder/tests/hostile.toml"))?.parse()?;
+    let hostile = hostile.get("template").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    out.extend(hostile.iter().filter_map(|row| Some(row.get("text")?.as_str()?.as_bytes().to_vec())));
+    out.sort();
+    Ok(out)
+}
+
+/// The one-liners by which rendering is tested.
+fn snippets() -> Result<Vec<Vec<u8>>, Failure> {
+    let text = fs::read_to_string(root().join("analyzer/src/render/snippets/cases.jsonl"))?;
+    let rows: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    Ok(rows.iter().filter_map(|row| row["source"].as_str()).map(|source| source.as_bytes().to_vec()).collect())
+}
+
+/// The schemas by which grammars are tested, each for a model of its own.
+fn schemas() -> Result<Vec<Vec<u8>>, Failure> {
+    let mut out = Vec::new();
+    for path in files(&root().join("dev/gbnf/tests/schemas"), "json")? {
+        let rows: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+        for row in rows.as_array().into_iter().flatten() {
+            out.push([&[out.len() as u8][..], row["schema"].to_string().as_bytes()].concat());
+        }
+    }
+    for path in [root().join("tests/cases/tools.json"), root().join("examples/tools.json")] {
+        let tools: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+        out.push([&[out.len() as u8][..], tools.to_string().as_bytes()].concat());
+    }
+    Ok(out)
+}
+
+fn files(folder: &Path, extension: &str) -> Result<Vec<std::path::PathBuf>, Failure> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, Failure>>()?;
+    paths.retain(|path| path.extension().is_some_and(|e| e == extension));
+    paths.sort();
+    Ok(paths)
+}
+
+fn values() -> Result<Vec<Vec<u8>>, Failure> {
+    let messages: Value = serde_json::from_str(&fs::read_to_string(root().join("tests/cases/messages.json"))?)?;
+    let messages = messages.as_array().into_iter().flatten();
+    let calls = messages.flat_map(|message| message["calls"].as_array().cloned().unwrap_or_default());
+    let mut out: Vec<Vec<u8>> = calls.map(|call| call["arguments"].to_string().into_bytes()).collect();
+    let more = [
+        "{'a': True, 'b': None, \"c\": (1, 2.5e3), 'd': [0x1F, 1_000, -0.0], 'e': 'it\\'s \\x41\\u00e9\\N{DASH}'}",
+        "['''a\nb''', r'\\n', b'x', f'y', 1j, float('inf')]",
+        "[[[{\"\": [[]]}, -1.5e+10, true, null, \"\"]]]",
+        "{\"a\": \"\\ud83d\\ude00 \\ud83d\", \"b\": 1e999, \"c\": -0.5E-3}",
+    ];
+    out.extend(more.map(|text| text.as_bytes().to_vec()));
+    Ok(out)
+}
+
+/// Files of each kind.
+fn sources() -> Result<Vec<Vec<u8>>, Failure> {
+    let mut out = Vec::new();
+    for path in files(&root().join("builder/tests/gguf"), "gguf")? {
+        out.push([&[0], &fs::read(path)?[..]].concat());
+    }
+    let named = r#"{"chat_template": [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}], "bos_token": {"content": "<s>"}}"#;
+    let alone = r#"{"chat_template": "{{ bos_token }}", "bos_token": "<s>", "eos_token": null}"#;
+    for (kind, text) in [(1, named), (1, alone), (2, alone), (3, "{{ bos_token }}"), (1, "{}"), (2, "[]")] {
+        out.push([&[kind], text.as_bytes()].concat());
+    }
+    // A short file, written by hand: three keys, each of another type.
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let head = [&b"\0GGUF"[..], &3_u32.to_le_bytes(), &0_u64.to_le_bytes(), &3_u64.to_le_bytes()].concat();
+    let keys = [
+        [text("general.architecture"), 8_u32.to_le_bytes().to_vec(), text("llama")].concat(),
+        [text("tokenizer.ggml.bos_token_id"), 4_u32.to_le_bytes().to_vec(), 1_u32.to_le_bytes().to_vec()].concat(),
+        [text("tokenizer.chat_template"), 8_u32.to_le_bytes().to_vec(), text("{{ bos_token }}")].concat(),
+    ];
+    out.push([head, keys.concat()].concat());
+    Ok(out)
+}
+
+/// A dictionary as libFuzzer reads it.
+///
+/// # Errors
+/// Files of the repository that cannot be read.
+pub fn dictionary(target: &str) -> Result<String, Failure> {
+    let mut words: BTreeSet<String> = BTreeSet::new();
+    let mut add = |text: &str| {
+        words.insert(text.to_owned());
+    };
+    match target {
+        "outputs" | "analyze" | "specs" => {
+            for model in models::all() {
+                model.markers.iter().for_each(|marker| add(marker));
+                model.markers.iter().for_each(|marker| add(marker.trim()));
+            }
+        }
+        _ => {}
+    }
+    let more: &[&str] = match target {
+        "outputs" | "values" => &[
+            "{\"name\": \"",
+            "\"arguments\": ",
+            "get_weather",
+            "{\"",
+            "\": \"",
+            "\"}",
+            "\\u",
+            "\\ud83d",
+            "\\\"",
+            "null",
+            "true",
+            "True",
+            "None",
+            "'''",
+            "1e999",
+            "-0",
+            "```json\n",
+            "\n\n",
+            "\u{e9}",
+            "\u{1f600}",
+        ],
+        "render" | "analyze" => &[
+            "{%",
+            "%}",
+            "{{",
+            "}}",
+            "{#",
+            "#}",
+            "{%-",
+            "-%}",
+            "for",
+            "endfor",
+            "in",
+            "if",
+            "elif",
+            "else",
+            "endif",
+            "set",
+            "endset",
+            "macro",
+            "endmacro",
+            "call",
+            "endcall",
+            "filter",
+            "endfilter",
+            "break",
+            "continue",
+            "generation",
+            "endgeneration",
+            "include",
+            "import",
+            "extends",
+            "block",
+            "messages",
+            "tools",
+            "content",
+            "role",
+            "tool_calls",
+            "function",
+            "arguments",
+            "name",
+            "namespace(",
+            "range(",
+            "loop.",
+            "loop(",
+            "recursive",
+            "tojson",
+            "join(",
+            "replace(",
+            "selectattr(",
+            "map(",
+            "batch(",
+            "indent(",
+            "center(",
+            "format(",
+            ".split(",
+            ".strip(",
+            ".items()",
+            "[::-1]",
+            "[1:",
+            "is defined",
+            "is string",
+            "is mapping",
+            " ~ ",
+            " ** ",
+            " // ",
+            " * 1000000000",
+            "%s",
+            "raise_exception(",
+            "strftime_now(",
+            "caller()",
+            "varargs",
+            "kwargs",
+            "self",
+            "True",
+            "none",
+        ],
+        "specs" => &[
+            "spec_version = 1",
+            "[template]",
+            "[capabilities]",
+            "[turn]",
+            "[[generation_prompt]]",
+            "[reasoning]",
+            "[content]",
+            "[tools]",
+            "[tools.function]",
+            "[tools.arguments]",
+            "[tools.call_id]",
+            "[alternatives]",
+            "[tokens]",
+            "[evidence]",
+            "json_native",
+            "tag_with_json",
+            "tag_with_tagged",
+            "call_expression",
+            "\"#",
+            "*/",
+            "\\u202e",
+            "\\\"",
+            "${x}",
+            "//",
+            "true",
+            "false",
+            "\"\"\"",
+        ],
+        "schemas" => &[
+            "\"type\"",
+            "\"object\"",
+            "\"array\"",
+            "\"string\"",
+            "\"integer\"",
+            "\"number\"",
+            "\"null\"",
+            "\"properties\"",
+            "\"required\"",
+            "\"additionalProperties\"",
+            "\"items\"",
+            "\"prefixItems\"",
+            "\"minItems\"",
+            "\"maxItems\"",
+            "\"minLength\"",
+            "\"maxLength\"",
+            "\"minimum\"",
+            "\"maximum\"",
+            "\"exclusiveMinimum\"",
+            "\"multipleOf\"",
+            "\"pattern\"",
+            "\"format\"",
+            "\"date-time\"",
+            "\"uuid\"",
+            "\"enum\"",
+            "\"const\"",
+            "\"anyOf\"",
+            "\"oneOf\"",
+            "\"allOf\"",
+            "\"not\"",
+            "\"if\"",
+            "\"then\"",
+            "\"else\"",
+            "\"$ref\"",
+            "\"$defs\"",
+            "\"#/$defs/a\"",
+            "\"#\"",
+            "\"patternProperties\"",
+            "\"propertyNames\"",
+            "\"uniqueItems\"",
+            "\"contains\"",
+            "\"unevaluatedProperties\"",
+            "true",
+            "false",
+            "1e308",
+            "-1",
+            "^[a-z]+$",
+            "(a|b){2,}",
+            "\\\\d",
+            "\"name\"",
+            "\"parameters\"",
+        ],
+        "sources" => &[
+            "GGUF",
+            "\u{1}\0\0\0",
+            "\u{8}\0\0\0",
+            "\u{9}\0\0\0",
+            "tokenizer.chat_template",
+            "tokenizer.chat_template.default",
+            "tokenizer.chat_templates",
+            "tokenizer.ggml.tokens",
+            "tokenizer.ggml.bos_token_id",
+            "tokenizer.ggml.eos_token_id",
+            "split.no",
+            "\"chat_template\"",
+            "\"name\"",
+            "\"template\"",
+            "\"content\"",
+        ],
+        _ => &[],
+    };
+    more.iter().for_each(|word| add(word));
+    let lines = words.iter().filter(|word| !word.is_empty() && word.len() <= 64).map(|word| {
+        let escaped: String = word
+            .bytes()
+            .map(|b| match b {
+                b' '..=b'~' if b != b'"' && b != b'\\' => char::from(b).to_string(),
+                _ => format!("\\x{b:02X}"),
+            })
+            .collect();
+        format!("\"{escaped}\"\n")
+    });
+    Ok(lines.collect())
+}
+
+/// What a fuzz target does before its first input: makes the models ready, which is not to count as time that an input
+/// takes. Where `UNJINJA_SEEDS` names a folder, fills `corpus` and `dictionary` in it and ends the process, so that the
+/// targets need no program beside them.
+pub fn begin(target: &str) {
+    let Some(folder) = std::env::var_os("UNJINJA_SEEDS") else {
+        crate::specs::make_ready();
+        return;
+    };
+    let result = write(target, Path::new(&folder));
+    if let Err(error) = &result {
+        eprintln!("{}: {error}", folder.display());
+    }
+    std::process::exit(i32::from(result.is_err()));
+}
+
+fn write(target: &str, folder: &Path) -> Result<(), Failure> {
+    let corpus = folder.join("corpus");
+    fs::create_dir_all(&corpus)?;
+    for (number, seed) in seeds(target)?.iter().enumerate() {
+        fs::write(corpus.join(format!("seed-{number:04}")), seed)?;
+    }
+    Ok(fs::write(folder.join("dictionary"), dictionary(target)?)?)
+}

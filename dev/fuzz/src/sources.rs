@@ -1,0 +1,36 @@
+//! Any bytes as a file that holds templates: GGUF, a tokenizer's configuration, a chat template alone.
+
+use unjinja_build::Source;
+
+/// The kinds of files, by their names.
+pub const FILES: [&str; 4] = ["model.gguf", "tokenizer_config.json", "chat_template.json", "chat_template.jinja"];
+
+/// What does not hold of a file, if anything does not.
+///
+/// # Errors
+/// What does not hold.
+pub fn check(file: &str, bytes: &[u8]) -> Result<(), String> {
+    let sources = match Source::from_bytes(file, bytes) {
+        Ok(sources) => sources,
+        Err(error) => {
+            let shown = error.to_string();
+            return if shown.contains(file) { Ok(()) } else { Err(format!("an error without the file: {shown:?}")) };
+        }
+    };
+    if sources.is_empty() {
+        return Err("no template, and no error".to_owned());
+    }
+    for source in &sources {
+        let name = source.name();
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        if name.is_empty() || !name.bytes().all(plain) {
+            return Err(format!("{:?} gives a spec of the name {name:?}", source.file()));
+        }
+        if source.text.len() > bytes.len() {
+            return Err(format!("a text of {} bytes in a file of {}", source.text.len(), bytes.len()));
+        }
+        // It is no template, or it is.
+        let _ = unjinja_build::template_of(&source);
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Any text as a chat template, rendered and analysed: it ends in a text, a spec or an error, and soon.
+
+use serde_json::json;
+use unjinja_analyzer::Naming;
+use unjinja_codegen::Lowered;
+use unjinja_render::Template;
+use unjinja_spec::FormatSpec;
+
+/// What does not hold of a template that is rendered, if anything does not.
+///
+/// # Errors
+/// What does not hold.
+pub fn render(text: &str) -> Result<(), String> {
+    let template = match Template::parse("t.jinja", text) {
+        Ok(template) => template,
+        Err(error) => return says_something(&error),
+    };
+    let call = json!({"id": "call00001", "type": "function", "function": {"name": "f", "arguments": {"a": [1, "x"]}}});
+    let context = json!({
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Rain?"},
+            {"role": "assistant", "content": "Hm.", "reasoning_content": "Well.", "tool_calls": [call]},
+            {"role": "tool", "content": "no", "tool_call_id": "call00001"},
+        ],
+        "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}],
+        "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>",
+    });
+    let first = template.render(&context);
+    let (second, _) = template.render_watched(&context);
+    if first != second {
+        return Err(format!("two renders differ: {first:?}, {second:?}"));
+    }
+    template.variables();
+    template.string_literals();
+    first.map_or_else(|error| says_something(&error), |_| Ok(()))
+}
+
+fn says_something(error: &impl std::fmt::Display) -> Result<(), String> {
+    let shown = error.to_string();
+    if !shown.contains("t.jinja:") {
+        return Err(format!("an error without a place: {shown:?}"));
+    }
+    if shown.contains("panicked") { Err(shown) } else { Ok(()) }
+}
+
+/// What does not hold of a template that is analysed, if anything does not.
+///
+/// # Errors
+/// What does not hold.
+pub fn analyze(text: &str) -> Result<(), String> {
+    let spec = match unjinja_build::analyze_text(text, &Naming::of_file("t.jinja")) {
+        Ok(spec) => spec,
+        Err(error) => {
+            let shown = error.to_string();
+            return if shown.contains("panicked") { Err(shown) } else { Ok(()) };
+        }
+    };
+    let written = spec.to_toml();
+    let read = FormatSpec::from_toml(&written, "t.toml");
+    match read {
+        Ok(read) if read == spec => {}
+        Ok(_) => return Err(format!("the spec comes back as another one:\n{written}")),
+        Err(error) => return Err(format!("the spec cannot be read: {error}\n{written}")),
+    }
+    if spec.unsupported.is_none() {
+        let lowered = Lowered::new(&spec).map_err(|error| format!("{error}\n{written}"))?;
+        crate::specs::is_rust(&lowered.tokens(&spec, &quote::quote!(::unjinja)))?;
+    }
+    Ok(())
+}

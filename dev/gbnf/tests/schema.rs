@@ -1,0 +1,284 @@
+//! JSON schemas compiled into grammars: which values the grammar accepts, beside those that the schema does.
+//!
+//! Cases are data: `schemas/KEYWORD.json` is a list of schemas, each with values that are valid and values that are not.
+//! No crate carries the JSON-Schema-Test-Suite; where `UNJINJA_SCHEMA_SUITE` names its folder `tests/draft2020-12`, its
+//! cases go through the same test.
+//!
+//! The promise: no valid value is refused, and where a grammar accepts an invalid one, the report said so. The table of
+//! keywords in `docs/schema.md` is what these cases show; `UPDATE_EXPECT=1` writes it.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use unjinja_gbnf::Grammar;
+use unjinja_runtime::grammar::{Builder, SchemaError, Widened, compile_schema};
+
+/// A schema that became a grammar.
+struct Compiled {
+    grammar: Grammar,
+    widened: Vec<Widened>,
+}
+
+fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
+    let mut builder = Builder::new();
+    let (expr, widened) = compile_schema(&mut builder, "it", schema)?;
+    let text = builder.grammar(expr);
+    let grammar = Grammar::parse(&text).unwrap_or_else(|error| panic!("{error}\n{schema}\n{text}"));
+    Ok(Compiled { grammar, widened })
+}
+
+/// The value in the ways that a model writes it.
+fn spellings(value: &Value) -> [String; 3] {
+    let mut spaced = String::new();
+    spell(value, &mut spaced);
+    [value.to_string(), spaced, format!("{value:#}")]
+}
+
+/// As Python writes JSON: a blank behind each comma and colon.
+fn spell(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                spell(item, out);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            for (at, (name, member)) in members.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                let _ = write!(out, "{}: ", Value::from(name.as_str()));
+                spell(member, out);
+            }
+            out.push('}');
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// The value with its properties in the order in which the schema names them.
+fn ordered(value: &Value, order: &[&str]) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(|item| ordered(item, order)).collect(),
+        Value::Object(members) => {
+            let place = |name: &str| order.iter().position(|known| *known == name).unwrap_or(usize::MAX);
+            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            members.sort_by_key(|(name, _)| place(name));
+            Value::Object(
+                members.into_iter().map(|(name, member)| (name.clone(), ordered(member, order))).collect::<Map<_, _>>(),
+            )
+        }
+        other => other.clone(),
+    }
+}
+
+/// The value with the properties of its outermost object in every order, as far as there are few.
+fn reordered(value: &Value) -> Vec<Value> {
+    let Some(members) = value.as_object().filter(|members| members.len() < 6) else { return vec![value.clone()] };
+    let mut orders: Vec<Vec<(String, Value)>> = vec![Vec::new()];
+    for (name, member) in members {
+        let mut longer = Vec::new();
+        for order in orders {
+            for at in 0..=order.len() {
+                let mut order = order.clone();
+                order.insert(at, (name.clone(), member.clone()));
+                longer.push(order);
+            }
+        }
+        orders = longer;
+    }
+    orders.into_iter().map(|order| Value::Object(order.into_iter().collect())).collect()
+}
+
+/// The names of properties as they come, those that are only required behind the others.
+fn names<'s>(schema: &'s Value, keyword: &str, found: &mut Vec<&'s str>) {
+    match schema {
+        Value::Object(keywords) => {
+            match (keyword, keywords.get(keyword)) {
+                ("properties", Some(Value::Object(properties))) => found.extend(properties.keys().map(String::as_str)),
+                ("required", Some(Value::Array(names))) => found.extend(names.iter().filter_map(Value::as_str)),
+                _ => {}
+            }
+            keywords.values().for_each(|value| names(value, keyword, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| names(value, keyword, found)),
+        _ => {}
+    }
+}
+
+/// What the cases of one keyword showed.
+#[derive(Default)]
+struct Row {
+    schemas: usize,
+    /// Reported nothing, and every invalid value was rejected.
+    exact: usize,
+    refused: usize,
+    valid: usize,
+    accepted: usize,
+    invalid: usize,
+    rejected: usize,
+    widened: BTreeSet<String>,
+}
+
+/// The values of a case, and whether they are valid: as here, or as the suite has them.
+fn values(case: &Value) -> Vec<(&Value, bool)> {
+    let list = |key: &str| case[key].as_array().map(Vec::as_slice).unwrap_or_default();
+    let listed =
+        list("valid").iter().map(|value| (value, true)).chain(list("invalid").iter().map(|value| (value, false)));
+    listed.chain(list("tests").iter().map(|test| (&test["data"], test["valid"] == true))).collect()
+}
+
+/// Runs the cases of a file; what is wrong is added to the problems.
+fn run(keyword: &str, cases: &[Value], any_order: bool, problems: &mut Vec<String>) -> Row {
+    let mut row = Row::default();
+    for case in cases {
+        let schema = &case["schema"];
+        let tests = values(case);
+        assert!(!tests.is_empty(), "{keyword}: {}: no values", case["description"]);
+        let about = format!("{keyword}: {}: {schema}", case["description"]);
+        row.schemas += 1;
+        let compiled = match compile(schema) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                row.refused += 1;
+                if tests.iter().any(|test| test.1) {
+                    problems.push(format!("{about}\n  refused, and there are valid values: {error}"));
+                }
+                continue;
+            }
+        };
+        let mut order = Vec::new();
+        names(schema, "properties", &mut order);
+        names(schema, "required", &mut order);
+        let mut wide = false;
+        for (value, valid) in tests {
+            let value = ordered(value, &order);
+            let results = spellings(&value).map(|text| compiled.grammar.check(&text).map_err(|error| (text, error)));
+            if valid {
+                row.valid += 1;
+                row.accepted += 1;
+                // A grammar fixes the order. The suite's values have none in particular.
+                let in_order =
+                    || reordered(&value).iter().any(|value| compiled.grammar.check(&value.to_string()).is_ok());
+                if let Some((text, error)) = results.into_iter().find_map(Result::err)
+                    && !(any_order && in_order())
+                {
+                    problems.push(format!("{about}\n  valid and rejected: {text}\n  {error}"));
+                    row.accepted -= 1;
+                }
+            } else {
+                row.invalid += 1;
+                let accepted = results.iter().any(Result::is_ok);
+                row.rejected += usize::from(!accepted);
+                wide |= accepted;
+                if accepted && compiled.widened.is_empty() {
+                    problems.push(format!("{about}\n  invalid, accepted and not reported: {value}"));
+                }
+            }
+        }
+        if compiled.widened.is_empty() && !wide {
+            row.exact += 1;
+        }
+        row.widened.extend(compiled.widened.iter().map(|widened| format!("`{}`: {}", widened.keyword, widened.why)));
+    }
+    row
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files
+}
+
+fn run_folder(folder: &Path, any_order: bool, problems: &mut Vec<String>) -> BTreeMap<String, Row> {
+    let mut rows = BTreeMap::new();
+    for file in files(folder) {
+        let text = std::fs::read_to_string(&file).expect("a file");
+        let cases: Vec<Value> =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let keyword = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+        rows.insert(keyword.clone(), run(&keyword, &cases, any_order, problems));
+    }
+    rows
+}
+
+fn table(rows: &BTreeMap<String, Row>) -> String {
+    let mut out =
+        String::from("| keyword | schemas | exact | widened | refused | valid, accepted | invalid, rejected |\n");
+    out.push_str("|---|---|---|---|---|---|---|\n");
+    for (keyword, row) in rows {
+        let widened = row.schemas - row.exact - row.refused;
+        let Row { schemas, exact, refused, valid, accepted, invalid, rejected, .. } = row;
+        let _ = writeln!(
+            out,
+            "| `{keyword}` | {schemas} | {exact} | {widened} | {refused} | {accepted} of {valid} | {rejected} of {invalid} |"
+        );
+    }
+    out
+}
+
+#[test]
+fn no_valid_value_is_refused_and_what_is_widened_is_said() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut problems = Vec::new();
+    let rows = run_folder(&root.join("tests/schemas"), false, &mut problems);
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n\n"));
+    let schemas: usize = rows.values().map(|row| row.schemas).sum();
+    let mut page = format!(
+        "# JSON schemas in grammars\n\nWhat the cases in `dev/gbnf/tests/schemas` show ({schemas} schemas); the test that runs them keeps \
+         this page (`UPDATE_EXPECT=1`).\n\n*Exact*: nothing was reported, and every invalid value was rejected. *Widened*: the \
+         report says what is not checked. *Refused*: no value fits the schema, which is an error.\n\n{}\n## What is widened\n\n",
+        table(&rows)
+    );
+    let widened: BTreeSet<&String> = rows.values().flat_map(|row| &row.widened).collect();
+    widened.into_iter().for_each(|why| page.push_str(&format!("- {why}\n")));
+    page.push_str(FIXED);
+    let file = root.join("../../docs/schema.md");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&file, &page).expect("the page is written");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(kept == page, "docs/schema.md is not what the cases show: run with UPDATE_EXPECT=1\n{page}");
+}
+
+/// What a grammar decides that a schema leaves open.
+const FIXED: &str = "
+## What a grammar fixes beyond the schema
+
+- Properties come in the order in which the schema names them, those that are only required behind them, all others last.
+- White space is bounded: at most four blanks, then at most two line ends with an indentation of at most 80.
+- Names and values that the schema spells out are written as JSON writes them, with no other escapes. Elsewhere any
+  escape of JSON may stand, except inside of a `pattern`: there `\\u` stands only where any code point, or any beyond
+  ASCII, may.
+- Integers are written out, with no fraction but zeros and no exponent. Numbers between bounds have, before an exponent,
+  one digit that is not 0, and a fraction.
+";
+
+#[test]
+fn the_suite_where_it_is_at_hand() {
+    let Some(folder) = std::env::var_os("UNJINJA_SCHEMA_SUITE") else {
+        println!("SKIPPED: UNJINJA_SCHEMA_SUITE names no folder");
+        return;
+    };
+    let folder = Path::new(&folder);
+    let mut problems = Vec::new();
+    let mut rows = BTreeMap::new();
+    for folder in [folder.to_owned(), folder.join("optional"), folder.join("optional/format")] {
+        for (keyword, row) in run_folder(&folder, true, &mut problems) {
+            rows.insert(keyword, row);
+        }
+    }
+    // There a format says nothing, a schema has a language of its own, and integers are written with an exponent.
+    let skipped = ["format: ", "vocabulary: ", "bignum: \"integer\"", "float-overflow: "];
+    problems.retain(|problem| !skipped.iter().any(|skipped| problem.starts_with(skipped)));
+    println!("{}", table(&rows));
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n\n"));
+}
