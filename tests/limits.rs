@@ -1,7 +1,8 @@
 //! The limits of a parser, each a constant or an option, each with an outcome that is known: a test at the limit, and one
 //! beyond it.
 
-use unjinja::{ChatParser, DiagnosticKind, Event, MAX_HELD, MAX_NAME, MAX_SPACE, Message, Options, Tools, parse};
+use unjinja::abi_2::{MAX_HELD, MAX_NAME, MAX_SPACE};
+use unjinja::{ChatParser, DiagnosticKind, Event, Message, Options, Tools, parse};
 use unjinja_app::{bare_json, qwen3, xml_parameters};
 
 fn read(parser: &dyn ChatParser, output: &str) -> Message {

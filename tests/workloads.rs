@@ -15,7 +15,7 @@ fn formats() -> Result<Vec<Format>, Failure> {
 
 /// What is wrong with what the parser makes of a workload, whole and in pieces of so many bytes.
 fn problems(workload: &Workload) -> Result<Vec<String>, Failure> {
-    let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == workload.format);
+    let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == workload.format);
     let parser = parser.ok_or_else(|| format!("no parser for {}", workload.format))?;
     let options = workload.options()?;
     let mut found = Vec::new();
