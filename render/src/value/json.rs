@@ -1,22 +1,28 @@
-//! `tojson` and `from_json`: Python's `json.dumps` and `json.loads`.
+//! JSON as Python reads and writes it: `json.loads` and `json.dumps`.
 
-use super::error::{Fault, Outcome};
-use super::methods;
-use super::repr;
-use super::run::Run;
-use super::value::{Entry, Key, Map, Text, Value};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::error::{Fault, Outcome};
+use crate::run::Run;
+use crate::value::map::Key;
+use crate::value::number;
+use crate::value::sort::sort;
+use crate::value::types::{Entry, Map, Text, Value};
 
 /// The arguments of `json.dumps`.
 #[derive(Default)]
-pub(super) struct Style {
-    pub(super) ensure_ascii: bool,
-    pub(super) indent: Option<String>,
-    pub(super) separators: Option<(String, String)>,
-    pub(super) sort_keys: bool,
+pub(crate) struct Style {
+    pub(crate) ensure_ascii: bool,
+    /// What one level of indentation is written as; `None` for one line.
+    pub(crate) indent: Option<String>,
+    /// Between items, and between a key and its value.
+    pub(crate) separators: Option<(String, String)>,
+    pub(crate) sort_keys: bool,
 }
 
 /// `json.dumps(value, …)`.
-pub(super) fn dumps(run: &Run, value: &Value, style: &Style) -> Outcome<String> {
+pub(crate) fn dumps(run: &Run, value: &Value, style: &Style) -> Outcome<String> {
     let (item, key) = match &style.separators {
         Some((item, key)) => (item.as_str(), key.as_str()),
         None if style.indent.is_some() => (",", ": "),
@@ -87,7 +93,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A new line, `level` deep, where the style has lines.
+    /// Starts a new line with its indentation, if the style has lines.
     fn line(&mut self) -> Outcome<()> {
         if let Some(indent) = &self.style.indent {
             self.run.make(1 + indent.len().saturating_mul(self.level))?;
@@ -138,7 +144,7 @@ impl Writer<'_> {
         let mut order: Vec<&Entry> = entries.iter().collect();
         if self.style.sort_keys {
             let keyed = entries.iter().enumerate().map(|(i, e)| (e.shown.clone(), Value::Int(i as i128))).collect();
-            let sorted = methods::sort(run, keyed, false)?;
+            let sorted = sort(run, keyed, false)?;
             let position = |v: &Value| v.as_int().and_then(|i| usize::try_from(i).ok());
             order = sorted.iter().filter_map(|v| entries.get(position(v)?)).collect();
         }
@@ -167,18 +173,19 @@ impl Writer<'_> {
     }
 }
 
+/// A float; JSON has no infinity, but Python writes one.
 fn float(f: f64) -> String {
     if f.is_nan() {
         "NaN".to_owned()
     } else if f.is_infinite() {
         if f > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
     } else {
-        repr::float(f)
+        number::float(f)
     }
 }
 
 /// A number as Python's json module reads it.
-pub(super) fn number(n: &serde_json::Number) -> Value {
+fn json_number(n: &serde_json::Number) -> Value {
     if let Some(i) = n.as_i64() {
         return Value::Int(i.into());
     }
@@ -190,18 +197,53 @@ pub(super) fn number(n: &serde_json::Number) -> Value {
 }
 
 /// `json.loads(text)`.
-pub(super) fn loads(run: &Run, text: &str) -> Outcome<Value> {
+pub(crate) fn loads(run: &Run, text: &str) -> Outcome<Value> {
     run.make(text.len())?;
     let json: serde_json::Value =
         serde_json::from_str(text).map_err(|e| Fault::new(format!("from_json: not JSON: {e}")))?;
-    Value::from_json(run, &json, None)
+    from_json(run, &json, None)
 }
 
 /// A dict from pairs of names and values.
-pub(super) fn dict_of(run: &Run, pairs: Vec<(std::sync::Arc<str>, Value)>) -> Outcome<Value> {
+pub(crate) fn dict_of(run: &Run, pairs: Vec<(Arc<str>, Value)>) -> Outcome<Value> {
     let mut map = Map::default();
     for (name, value) in pairs {
         map.insert(Key::Str(name.clone()), Value::Str(Text::plain(name)), value);
     }
     Value::dict(run, map)
+}
+
+/// A value from JSON. `path` is its place in the context, if reads of it are to be recorded.
+pub(crate) fn from_json(run: &Run, json: &serde_json::Value, path: Option<&str>) -> Outcome<Value> {
+    use serde_json::Value as J;
+    let _level = run.deeper()?;
+    run.make(size_of::<Value>())?;
+    Ok(match json {
+        J::Null => Value::None,
+        J::Bool(b) => Value::Bool(*b),
+        J::Number(n) => json_number(n),
+        J::String(s) => {
+            run.make(s.len())?;
+            Value::from(s.as_str())
+        }
+        J::Array(items) => {
+            let inner = path.map(|p| format!("{p}[]"));
+            let items = items.iter().map(|v| from_json(run, v, inner.as_deref()));
+            Value::list_at(run, items.collect::<Outcome<_>>()?, path.map(Rc::from))?
+        }
+        J::Object(object) => {
+            let mut map = Map::default();
+            for (key, value) in object {
+                run.make(key.len() + size_of::<Entry>())?;
+                let inner = path.map(|p| format!("{p}.{key}"));
+                let text = Text::plain(key.as_str());
+                map.insert(
+                    Key::Str(text.s.clone()),
+                    Value::Str(text),
+                    from_json(run, value, inner.as_deref())?,
+                );
+            }
+            Value::dict_at(run, map, path.map(Rc::from))?
+        }
+    })
 }

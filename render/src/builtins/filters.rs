@@ -1,59 +1,26 @@
-//! Jinja2's filters over sequences and mappings, and the way to all filters by name.
+//! Jinja2's filters over sequences and mappings, and the way to every filter by its name.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use super::args::{Args, flag, integer, required};
-use super::ast::Arith;
-use super::error::{Fault, Outcome};
-use super::exec::{Interpreter, get_attr, get_item};
-use super::filters_text;
-use super::methods;
-use super::ops;
-use super::repr;
-use super::run::Run;
-use super::tests_of;
-use super::value::{Value, View};
-
-const NAMES: &[&str] = &[
-    "attr",
-    "batch",
-    "count",
-    "d",
-    "default",
-    "dictsort",
-    "first",
-    "groupby",
-    "items",
-    "join",
-    "last",
-    "length",
-    "list",
-    "map",
-    "max",
-    "min",
-    "random",
-    "reject",
-    "rejectattr",
-    "reverse",
-    "select",
-    "selectattr",
-    "slice",
-    "sort",
-    "sum",
-    "unique",
-];
-
-/// Whether there is a filter of this name.
-pub(super) fn exists(name: &str) -> bool {
-    NAMES.contains(&name) || filters_text::NAMES.contains(&name)
-}
+use crate::builtins::args::{Args, flag, required};
+use crate::builtins::builtin_tests;
+use crate::builtins::filter_names::SEQUENCE_FILTERS;
+use crate::builtins::text_filters;
+use crate::error::{Fault, Outcome};
+use crate::operators::arithmetic::arith;
+use crate::operators::lookup::{get_attr, get_item, item, slice};
+use crate::operators::method_names;
+use crate::run::Run;
+use crate::syntax::ast::Arith;
+use crate::value::compare::{equal, order};
+use crate::value::repr;
+use crate::value::sort::sort;
+use crate::value::types::{Value, View};
 
 /// `value | name(args)`.
-pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Args) -> Outcome<Value> {
-    let run = it.run;
-    if !NAMES.contains(&name) {
-        return filters_text::apply(it, name, value, args);
+pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<Value> {
+    if !SEQUENCE_FILTERS.contains(&name) {
+        return text_filters::apply(run, name, value, args);
     }
     match name {
         "d" | "default" => {
@@ -67,7 +34,7 @@ pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Ar
             let attribute = repr::soft_string(run, &attribute)?;
             match &value {
                 // The keys of a dict are not attributes.
-                Value::Dict(_) if methods::find(&value, &attribute.s).is_none() => {
+                Value::Dict(_) if method_names::find(&value, &attribute.s).is_none() => {
                     Ok(Value::undefined(format!("'dict object' has no attribute '{}'", attribute.s)))
                 }
                 _ => get_attr(run, &value, &attribute.s),
@@ -86,9 +53,9 @@ pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Ar
             let last = value.elements(run)?.pop();
             Ok(last.unwrap_or_else(|| Value::undefined("No last item, sequence was empty.")))
         }
-        "random" => Err(Fault::new("random: a chat template must give the same text every time")),
+        "random" => Err(Fault::new("the filter `random` is not available: a chat template must give the same text every time")),
         "reverse" => match &value {
-            Value::Str(_) => ops::slice(run, &value, [None, None, Some(-1)]),
+            Value::Str(_) => slice(run, &value, [None, None, Some(-1)]),
             _ => {
                 let mut items = value.elements(run)?;
                 items.reverse();
@@ -101,7 +68,7 @@ pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Ar
             _ => Err(Fault::new("Can only get item pairs from a mapping.")),
         },
         "join" => join(run, &value, args),
-        "map" => map(it, &value, args),
+        "map" => map(run, &value, args),
         "select" | "reject" | "selectattr" | "rejectattr" => select(run, name, &value, args),
         "sort" => {
             let [reverse, sensitive, attribute] = args.bind(name, ["reverse", "case_sensitive", "attribute"])?;
@@ -115,7 +82,7 @@ pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Ar
                 let keys = getters.iter().map(|g| g.get(run, &item)).collect::<Outcome<_>>()?;
                 keyed.push((Value::list(run, keys)?, item));
             }
-            Value::list(run, methods::sort(run, keyed, flag(reverse, false))?)
+            Value::list(run, sort(run, keyed, flag(reverse, false))?)
         }
         "dictsort" => dictsort(run, &value, args),
         "unique" => {
@@ -138,8 +105,8 @@ pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Ar
                 let better = match &best {
                     None => true,
                     Some((than, _)) => match name {
-                        "min" => ops::order(run, &key, than)?.is_some_and(|o| o.is_lt()),
-                        _ => ops::order(run, &key, than)?.is_some_and(|o| o.is_gt()),
+                        "min" => order(run, &key, than)?.is_some_and(|o| o.is_lt()),
+                        _ => order(run, &key, than)?.is_some_and(|o| o.is_gt()),
                     },
                 };
                 if better {
@@ -156,7 +123,7 @@ pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Ar
                 return Err(Fault::new("sum() can't sum strings [use ''.join(seq) instead]"));
             }
             for item in value.elements(run)? {
-                total = ops::arith(run, Arith::Add, &total, &getter.get(run, &item)?)?;
+                total = arith(run, Arith::Add, &total, &getter.get(run, &item)?)?;
             }
             Ok(total)
         }
@@ -174,18 +141,20 @@ pub(super) fn apply(it: &mut Interpreter<'_>, name: &str, value: Value, args: Ar
 }
 
 fn first(run: &Run, value: &Value) -> Outcome<Value> {
-    let item = match value {
+    let first = match value {
         Value::Iter(iter) => iter.items.borrow_mut().pop_front(),
-        Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Range(_) => ops::item(run, value, &Value::Int(0))?,
+        Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Range(_) => item(run, value, &Value::Int(0))?,
         other => other.elements(run)?.into_iter().next(),
     };
-    Ok(item.unwrap_or_else(|| Value::undefined("No first item, sequence was empty.")))
+    Ok(first.unwrap_or_else(|| Value::undefined("No first item, sequence was empty.")))
 }
 
-/// `attribute=` of a filter: a path like `function.name` or `0`.
+/// The parameter `attribute` of a filter: a path like `function.name` or `0`, which is looked up in each item.
 struct Getter {
     path: Vec<Value>,
+    /// What stands in for an undefined attribute.
     default: Option<Value>,
+    /// Whether strings are compared without regard to case.
     fold_case: bool,
 }
 
@@ -244,8 +213,7 @@ fn join(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     Ok(out.into())
 }
 
-fn map(it: &mut Interpreter<'_>, value: &Value, args: Args) -> Outcome<Value> {
-    let run = it.run;
+fn map(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     if !value.truthy() {
         return Value::iter(run, Vec::new());
     }
@@ -269,7 +237,7 @@ fn map(it: &mut Interpreter<'_>, value: &Value, args: Args) -> Outcome<Value> {
             for item in value.elements(run)? {
                 let args = Args { positional: rest.clone(), named: named.clone() };
                 let _level = run.deeper()?;
-                mapped.push(apply(it, name, item, args)?);
+                mapped.push(apply(run, name, item, args)?);
             }
         }
     }
@@ -294,7 +262,7 @@ fn select(run: &Run, name: &str, value: &Value, args: Args) -> Outcome<Value> {
     for item in value.elements(run)? {
         let found = getter.get(run, &item)?;
         let passes = match &test {
-            Some(Value::Str(test)) => tests_of::test(run, &test.s, &found, rest.clone())?,
+            Some(Value::Str(test)) => builtin_tests::test(run, &test.s, &found, rest.clone())?,
             Some(other) => return Err(other.fault(|t| format!("{name}: a test's name is a str, not {t}"))),
             None => found.truthy(),
         };
@@ -321,7 +289,7 @@ fn dictsort(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     for pair in Value::View(View::Items, Rc::clone(dict)).elements(run)? {
         keyed.push((getter.get(run, &pair)?, pair));
     }
-    Value::list(run, methods::sort(run, keyed, flag(reverse, false))?)
+    Value::list(run, sort(run, keyed, flag(reverse, false))?)
 }
 
 fn batch(run: &Run, items: Vec<Value>, size: i128, fill: Option<Value>) -> Outcome<Vec<Value>> {
@@ -373,12 +341,12 @@ fn group_by(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     for item in value.elements(run)? {
         keyed.push((getter.get(run, &item)?, item));
     }
-    let sorted = methods::sort(run, keyed, false)?;
+    let sorted = sort(run, keyed, false)?;
     let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
     for item in sorted {
         let key = getter.get(run, &item)?;
         match groups.last_mut() {
-            Some((last, members)) if ops::equal(run, last, &key)? => members.push(item),
+            Some((last, members)) if equal(run, last, &key)? => members.push(item),
             _ => groups.push((key, vec![item])),
         }
     }
@@ -393,17 +361,4 @@ fn group_by(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
         out.push(Value::group(run, shown, members)?);
     }
     Value::list(run, out)
-}
-
-/// An argument as text, where Jinja2 calls `str()` on it.
-pub(super) fn text_arg(run: &Run, value: Option<Value>, default: &str) -> Outcome<Arc<str>> {
-    match value {
-        Some(value) => Ok(repr::soft_string(run, &value)?.s),
-        None => Ok(Arc::from(default)),
-    }
-}
-
-/// An optional count.
-pub(super) fn count_arg(value: Option<Value>, default: i128) -> Outcome<i128> {
-    Ok(integer(value)?.unwrap_or(default))
 }

@@ -1,10 +1,10 @@
-//! Python semantics against a table from Python itself, what is watched, and hostile templates.
+//! Python's semantics against a table that Python wrote, recorded reads, errors, limits, and hostile templates.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Limits, RenderErrorKind, Template};
+use unjinja_render::{Limits, RenderErrorKind, RenderOptions, Template};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -33,7 +33,7 @@ fn snippets_render_as_in_python() -> Result<(), Failure> {
 }
 
 #[test]
-fn what_a_template_looks_for_is_told() -> Result<(), Failure> {
+fn reads_are_recorded() -> Result<(), Failure> {
     let table: &[(&str, &[&str], &[&str])] = &[
         ("{{ messages[0].get('x') }}", &["messages[].x"], &[]),
         ("{{ 'x' in messages[0] }}", &["messages[].x"], &[]),
@@ -59,19 +59,20 @@ fn what_a_template_looks_for_is_told() -> Result<(), Failure> {
         { "role": "assistant", "tool_calls": [{ "function": { "name": "f", "arguments": { "a": 1 } } }] },
     ] });
     for (source, read, unread) in table {
-        let (_, reads) = Template::parse("watched", source)?.render_watched(&context);
+        let template = Template::parse("recorded", source)?;
+        let reads = template.render_with(&context, &RenderOptions::new().record_reads(true)).reads;
         for path in *read {
-            assert!(reads.contains(path), "{source} looks for {path}, told {reads:?}");
+            assert!(reads.contains(path), "{source} reads {path}, recorded: {reads:?}");
         }
         for path in *unread {
-            assert!(!reads.contains(path), "{source} does not look for {path}, told {reads:?}");
+            assert!(!reads.contains(path), "{source} does not read {path}, recorded: {reads:?}");
         }
     }
     Ok(())
 }
 
 #[test]
-fn variables_and_strings_are_told_without_rendering() -> Result<(), Failure> {
+fn variables_and_strings_are_found_without_rendering() -> Result<(), Failure> {
     let source = "{% set x = bos %}A{{ x ~ 'B\\n' }}{% for m in messages %}{{ m.c or 'C' }}{{ loop.index }}{% endfor %}\
         {% if t %}{% set y = 1 %}{% endif %}{{ y }}{% macro f(a) %}{{ a }}{{ q }}{% endmacro %}{{ f(1) }}{{ range(2) }}A";
     let template = Template::parse("t", source)?;
@@ -101,7 +102,7 @@ fn errors_have_a_place() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Each ends soon, with a limit's error, and takes nobody down.
+/// Each ends soon with a limit's error, and none takes the process down.
 #[test]
 fn hostile_templates_end_in_an_error() -> Result<(), Failure> {
     let nested = "{% set ns = namespace(v=[1]) %}{% for i in range(100000) %}";
@@ -144,7 +145,7 @@ fn hostile_templates_end_in_an_error() -> Result<(), Failure> {
         let start = Instant::now();
         let error = template.render(&json!({})).err().ok_or_else(|| format!("{source} renders"))?;
         assert_eq!(error.kind(), RenderErrorKind::Limit, "{source}: {error}");
-        // A second at most where it is optimised; tests are not.
+        // At most a second in a release build; tests are not optimised.
         assert!(start.elapsed() < Duration::from_secs(20), "{source}: {:?}", start.elapsed());
     }
     Ok(())
@@ -169,9 +170,9 @@ fn endless_nesting_is_a_syntax_error() {
     }
 }
 
-/// Values that hold each other by the ten thousand are taken apart without recursion.
+/// Chains of ten thousands of values are dropped without recursion.
 #[test]
-fn long_chains_are_dropped_in_peace() -> Result<(), Failure> {
+fn long_chains_are_dropped_without_recursion() -> Result<(), Failure> {
     for step in [
         "{% set y = [] %}{% set _ = ns.v.append(y) %}{% set ns.v = y %}",
         "{% set ns.v = namespace(v=ns.v) %}",
@@ -187,7 +188,9 @@ fn long_chains_are_dropped_in_peace() -> Result<(), Failure> {
 fn limits_can_be_set() -> Result<(), Failure> {
     let template = Template::parse("t", "{{ 'a' * 1000 }}")?;
     assert_eq!(template.render(&json!({}))?.len(), 1000);
-    let tight = template.with_limits(Limits { output_bytes: 999, ..Limits::default() });
+    let mut limits = Limits::default();
+    limits.output_bytes = 999;
+    let tight = template.with_limits(limits);
     assert_eq!(tight.render(&json!({})).map_err(|e| e.kind()), Err(RenderErrorKind::Limit));
     Ok(())
 }

@@ -1,70 +1,16 @@
-//! The methods of Python's `str`. Positions count characters, not bytes.
+//! The methods of Python's `str`. Positions and widths count characters, not bytes.
 
 use std::sync::Arc;
 
-use super::args::{Args, flag, integer, required};
-use super::error::{Fault, Outcome};
-use super::ops;
-use super::percent;
-use super::repr;
-use super::run::Run;
-use super::value::{Text, Value};
-
-/// The names of the methods.
-pub(super) const METHODS: &[&str] = &[
-    "capitalize",
-    "casefold",
-    "center",
-    "count",
-    "endswith",
-    "expandtabs",
-    "find",
-    "format",
-    "format_map",
-    "index",
-    "isalnum",
-    "isalpha",
-    "isascii",
-    "isdecimal",
-    "isdigit",
-    "isidentifier",
-    "islower",
-    "isnumeric",
-    "isprintable",
-    "isspace",
-    "istitle",
-    "isupper",
-    "join",
-    "ljust",
-    "lower",
-    "lstrip",
-    "partition",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rfind",
-    "rindex",
-    "rjust",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "split",
-    "splitlines",
-    "startswith",
-    "strip",
-    "swapcase",
-    "title",
-    "upper",
-    "zfill",
-];
-
-/// Python's idea of white space.
-pub(super) fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
-}
+use crate::builtins::args::{Args, flag, integer, required};
+use crate::builtins::str_format::str_format;
+use crate::error::{Fault, Outcome};
+use crate::run::Run;
+use crate::value::text::{escape, is_space, printable};
+use crate::value::types::{Text, Value};
 
 /// `text.method(args)`.
-pub(super) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> Outcome<Value> {
+pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> Outcome<Value> {
     let s = &*text.s;
     run.make(s.len())?;
     let same = |s: &str| Value::Str(Text { s: s.into(), safe: text.safe });
@@ -140,7 +86,7 @@ pub(super) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
             let [old, new, count] = args.bind(method, ["old", "new", "count"])?;
             let (old, new) = (required(method, "old", old)?, required(method, "new", new)?);
             let new = match (&new, text.safe) {
-                (Value::Str(new), true) => Value::Str(ops::escape(run, new)?),
+                (Value::Str(new), true) => Value::Str(escape(run, new)?),
                 _ => new,
             };
             let count = integer(count)?.unwrap_or(-1);
@@ -196,7 +142,7 @@ pub(super) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 let Value::Str(part) = part else {
                     return Err(part.fault(|t| format!("sequence item {i}: expected str instance, {t} found")));
                 };
-                let part = if text.safe { ops::escape(run, part)? } else { part.clone() };
+                let part = if text.safe { escape(run, part)? } else { part.clone() };
                 run.make(s.len() + part.s.len())?;
                 out.push_str(if i > 0 { s } else { "" });
                 out.push_str(&part.s);
@@ -238,7 +184,7 @@ pub(super) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
             let size = usize::try_from(integer(size)?.unwrap_or(8)).unwrap_or(0);
             expand_tabs(run, s, size).map(owned)
         }
-        "format" => percent::str_format(run, s, &args.positional, &args.named).map(owned),
+        "format" => str_format(run, s, &args.positional, &args.named).map(owned),
         "format_map" => {
             let [mapping] = args.bind(method, ["mapping"])?;
             let Value::Dict(dict) = required(method, "mapping", mapping)? else {
@@ -251,7 +197,7 @@ pub(super) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 .iter()
                 .filter_map(|e| Some((Arc::from(e.shown.as_str()?), e.value.clone())))
                 .collect();
-            percent::str_format(run, s, &[], &named).map(owned)
+            str_format(run, s, &[], &named).map(owned)
         }
         "isalnum" => all(char::is_alphanumeric),
         "isalpha" => all(char::is_alphabetic),
@@ -260,7 +206,7 @@ pub(super) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
         "isnumeric" => all(char::is_numeric),
         "isspace" => all(is_space),
         "isascii" => Ok(Value::Bool(s.is_ascii())),
-        "isprintable" => Ok(Value::Bool(s.chars().all(repr::printable))),
+        "isprintable" => Ok(Value::Bool(s.chars().all(printable))),
         "isidentifier" => {
             let mut chars = s.chars();
             let start = chars.next().is_some_and(|c| c == '_' || c.is_alphabetic());
@@ -277,7 +223,7 @@ fn string_arg(value: &Value) -> Outcome<&str> {
     value.as_str().ok_or_else(|| value.fault(|t| format!("must be str, not {t}")))
 }
 
-/// The decimal digits of other scripts come in runs of ten.
+/// Whether this is a decimal digit of a script other than Latin.
 fn decimal(c: char) -> bool {
     matches!(c as u32, 0x660..=0x669 | 0x6f0..=0x6f9 | 0x7c0..=0x7c9 | 0x966..=0x96f | 0x9e6..=0x9ef
         | 0xa66..=0xa6f | 0xae6..=0xaef | 0xb66..=0xb6f | 0xbe6..=0xbef | 0xc66..=0xc6f | 0xce6..=0xcef
@@ -288,7 +234,7 @@ fn superscript(c: char) -> bool {
     matches!(c as u32, 0xb2 | 0xb3 | 0xb9 | 0x2070 | 0x2074..=0x2079 | 0x2080..=0x2089 | 0x2460..=0x2468)
 }
 
-/// A character as it begins a title: of digraphs and ligatures only the first letter is raised.
+/// The title case of a character: only the first letter of a digraph or ligature becomes a capital.
 fn title_case(c: char) -> String {
     let digraph = match c as u32 {
         0x1c4..=0x1c6 => Some('\u{1c5}'),
@@ -332,8 +278,8 @@ fn swap_case(c: char) -> char {
     swapped.unwrap_or(c)
 }
 
-/// `strip` and its halves; `chars` is a set of characters.
-pub(super) fn strip(s: &str, chars: Option<Value>, start: bool, end: bool) -> Outcome<&str> {
+/// `strip`, `lstrip` and `rstrip`; `chars` is a set of characters, `start` and `end` say at which ends to strip.
+pub(crate) fn strip(s: &str, chars: Option<Value>, start: bool, end: bool) -> Outcome<&str> {
     let set: Option<Vec<char>> = match &chars {
         None | Some(Value::None) => None,
         Some(set) => Some(string_arg(set)?.chars().collect()),
@@ -343,7 +289,7 @@ pub(super) fn strip(s: &str, chars: Option<Value>, start: bool, end: bool) -> Ou
     Ok(if end { s.trim_end_matches(drop) } else { s })
 }
 
-/// `s[start:end]` and how many characters lie before it; `None` if `start` is behind the end.
+/// `s[start:end]` and the number of characters before it; `None` if `start` is behind the end.
 fn window(s: &str, start: Option<Value>, end: Option<Value>) -> Outcome<Option<(&str, usize)>> {
     let (start, end) = (integer(start)?, integer(end)?);
     if start.is_none() && end.is_none() {
@@ -360,7 +306,7 @@ fn window(s: &str, start: Option<Value>, end: Option<Value>) -> Outcome<Option<(
 }
 
 /// `str.replace`; a negative count is no limit.
-pub(super) fn replace(run: &Run, s: &str, old: &str, new: &str, count: i128) -> Outcome<String> {
+pub(crate) fn replace(run: &Run, s: &str, old: &str, new: &str, count: i128) -> Outcome<String> {
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     let found = if old.is_empty() { s.chars().count() + 1 } else { s.matches(old).count() };
     run.make(s.len().saturating_add(found.min(limit).saturating_mul(new.len())))?;
@@ -405,7 +351,7 @@ fn split_spaces(s: &str, limit: usize, from_right: bool) -> Vec<&str> {
 }
 
 /// `str.splitlines`.
-pub(super) fn lines(s: &str, keep: bool) -> Vec<&str> {
+pub(crate) fn lines(s: &str, keep: bool) -> Vec<&str> {
     let ends =
         |c: char| matches!(c, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let mut lines = Vec::new();
@@ -423,16 +369,16 @@ pub(super) fn lines(s: &str, keep: bool) -> Vec<&str> {
     lines
 }
 
-/// Which side the text keeps to.
+/// Where the text goes in a field that is wider than the text.
 #[derive(Clone, Copy)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
     Center,
 }
 
 /// `ljust`, `rjust`, `center`.
-pub(super) fn justify(run: &Run, s: &str, width: i128, fill: char, side: Side) -> Outcome<String> {
+pub(crate) fn justify(run: &Run, s: &str, width: i128, fill: char, side: Side) -> Outcome<String> {
     let len = s.chars().count();
     let width = usize::try_from(width).unwrap_or(0);
     let missing = width.saturating_sub(len);

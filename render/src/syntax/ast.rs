@@ -1,13 +1,14 @@
-//! The template as the renderer walks it: owned, shareable between threads, every node with its line.
+//! The syntax tree that the evaluator walks. It is owned and can be shared between threads; every expression and
+//! statement has its line. Plain data: nothing here parses or evaluates.
 
 use std::sync::Arc;
 
-/// A name in the source, interned: equal names of one template share their allocation.
-pub(super) type Name = Arc<str>;
+/// A name in the source. Equal names of one template share one allocation.
+pub(crate) type Name = Arc<str>;
 
 /// A constant.
 #[derive(Debug)]
-pub(super) enum Const {
+pub(crate) enum Const {
     None,
     Bool(bool),
     Int(i128),
@@ -17,13 +18,13 @@ pub(super) enum Const {
 
 /// An expression and its line.
 #[derive(Debug)]
-pub(super) struct Expr {
-    pub(super) line: u32,
-    pub(super) kind: ExprKind,
+pub(crate) struct Expr {
+    pub(crate) line: u32,
+    pub(crate) kind: ExprKind,
 }
 
 #[derive(Debug)]
-pub(super) enum ExprKind {
+pub(crate) enum ExprKind {
     Const(Const),
     Var(Name),
     List(Vec<Expr>),
@@ -46,21 +47,21 @@ pub(super) enum ExprKind {
 }
 
 #[derive(Debug)]
-pub(super) struct IfExpr {
-    pub(super) test: Expr,
-    pub(super) yes: Expr,
-    pub(super) no: Option<Expr>,
+pub(crate) struct IfExpr {
+    pub(crate) test: Expr,
+    pub(crate) yes: Expr,
+    pub(crate) no: Option<Expr>,
 }
 
 #[derive(Debug)]
-pub(super) struct FilterCall {
-    pub(super) name: Name,
-    pub(super) args: Vec<Arg>,
-    pub(super) line: u32,
+pub(crate) struct FilterCall {
+    pub(crate) name: Name,
+    pub(crate) args: Vec<Arg>,
+    pub(crate) line: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arith {
+pub(crate) enum Arith {
     Add,
     Sub,
     Mul,
@@ -71,7 +72,7 @@ pub(super) enum Arith {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(crate) enum Comparison {
     Eq,
     Ne,
     Lt,
@@ -84,31 +85,31 @@ pub(super) enum Comparison {
 
 /// An argument of a call, filter or test.
 #[derive(Debug)]
-pub(super) enum Arg {
+pub(crate) enum Arg {
     Positional(Expr),
     Keyword(Name, Expr),
     Spread(Expr),
     SpreadKeywords(Expr),
 }
 
-/// What is assigned to.
+/// The left side of an assignment.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(crate) enum Target {
     Name(Name),
     Attr(Expr, Name),
     Unpack(Vec<Target>),
 }
 
 #[derive(Debug)]
-pub(super) struct Stmt {
-    pub(super) line: u32,
-    pub(super) kind: StmtKind,
+pub(crate) struct Stmt {
+    pub(crate) line: u32,
+    pub(crate) kind: StmtKind,
 }
 
-pub(super) type Body = Vec<Stmt>;
+pub(crate) type Body = Vec<Stmt>;
 
 #[derive(Debug)]
-pub(super) enum StmtKind {
+pub(crate) enum StmtKind {
     Text(Arc<str>),
     Emit(Expr),
     For(Arc<For>),
@@ -129,28 +130,28 @@ pub(super) enum StmtKind {
 }
 
 #[derive(Debug)]
-pub(super) struct For {
-    pub(super) target: Target,
-    pub(super) iter: Expr,
-    pub(super) filter: Option<Expr>,
-    pub(super) recursive: bool,
-    pub(super) body: Body,
-    pub(super) otherwise: Body,
+pub(crate) struct For {
+    pub(crate) target: Target,
+    pub(crate) iter: Expr,
+    pub(crate) filter: Option<Expr>,
+    pub(crate) recursive: bool,
+    pub(crate) body: Body,
+    pub(crate) otherwise: Body,
 }
 
 #[derive(Debug)]
-pub(super) struct MacroDef {
+pub(crate) struct MacroDef {
     /// `None` for the body of a `{% call %}`.
-    pub(super) name: Option<Name>,
-    pub(super) params: Vec<(Name, Option<Expr>)>,
-    pub(super) body: Body,
-    pub(super) takes: Takes,
+    pub(crate) name: Option<Name>,
+    pub(crate) params: Vec<(Name, Option<Expr>)>,
+    pub(crate) body: Body,
+    pub(crate) takes: Takes,
 }
 
 /// Which of the special names a macro's body mentions.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Takes {
-    pub(super) varargs: bool,
-    pub(super) kwargs: bool,
-    pub(super) caller: bool,
+pub(crate) struct Takes {
+    pub(crate) varargs: bool,
+    pub(crate) kwargs: bool,
+    pub(crate) caller: bool,
 }

@@ -1,19 +1,19 @@
-//! The interpreter: expressions.
+//! Expressions.
 
 use std::rc::Rc;
 
-use super::args::Args;
-use super::ast::*;
-use super::error::{Fault, Outcome};
-use super::exec::{Interpreter, Scope, get_attr, get_item};
-use super::filters;
-use super::methods;
-use super::ops;
-use super::tests_of;
-use super::value::{Map, Text, Value};
+use crate::builtins::args::{Args, integer};
+use crate::builtins::{builtin_tests, filters, methods};
+use crate::error::{Fault, Outcome};
+use crate::eval::interpreter::Interpreter;
+use crate::operators::lookup::{get_attr, get_item, slice};
+use crate::operators::{arithmetic, comparison, method_names};
+use crate::syntax::ast::{Arg, Const, Expr, ExprKind, FilterCall};
+use crate::value::types::{Map, Scope, Text, Value};
 
 impl Interpreter<'_> {
-    pub(super) fn eval(&mut self, expr: &Expr, scope: &Rc<Scope>) -> Outcome<Value> {
+    /// The value of an expression.
+    pub(crate) fn eval(&mut self, expr: &Expr, scope: &Rc<Scope>) -> Outcome<Value> {
         let run = self.run;
         run.steps(1)?;
         match &expr.kind {
@@ -61,10 +61,10 @@ impl Interpreter<'_> {
                 let mut indices = [None; 3];
                 for (slot, bound) in indices.iter_mut().zip(bounds.iter()) {
                     if let Some(bound) = bound {
-                        *slot = super::args::integer(Some(self.eval(bound, scope)?))?;
+                        *slot = integer(Some(self.eval(bound, scope)?))?;
                     }
                 }
-                ops::slice(run, &object, indices)
+                slice(run, &object, indices)
             }
             ExprKind::Call(callee, args) => self.call_expr(callee, args, scope),
             ExprKind::Filter(value, call) => {
@@ -74,10 +74,10 @@ impl Interpreter<'_> {
             ExprKind::Test(value, name, args) => {
                 let value = self.eval(value, scope)?;
                 let args = self.args(args, scope)?;
-                tests_of::test(run, name, &value, args.positional).map(Value::Bool)
+                builtin_tests::test(run, name, &value, args.positional).map(Value::Bool)
             }
             ExprKind::Not(value) => Ok(Value::Bool(!self.eval(value, scope)?.truthy())),
-            ExprKind::Neg(value) => ops::negate(&self.eval(value, scope)?),
+            ExprKind::Neg(value) => arithmetic::negate(&self.eval(value, scope)?),
             ExprKind::And(left, right) => {
                 let left = self.eval(left, scope)?;
                 if left.truthy() { self.eval(right, scope) } else { Ok(left) }
@@ -89,17 +89,17 @@ impl Interpreter<'_> {
             ExprKind::Arith(op, left, right) => {
                 let left = self.eval(left, scope)?;
                 let right = self.eval(right, scope)?;
-                ops::arith(run, *op, &left, &right)
+                arithmetic::arith(run, *op, &left, &right)
             }
             ExprKind::Concat(parts) => {
                 let parts = self.eval_all(parts, scope)?;
-                ops::join(run, &parts)
+                arithmetic::concat_all(run, &parts)
             }
             ExprKind::Compare(first, rest) => {
                 let mut left = self.eval(first, scope)?;
                 for (op, right) in rest {
                     let right = self.eval(right, scope)?;
-                    if !ops::compare(run, *op, &left, &right)? {
+                    if !comparison::compare(run, *op, &left, &right)? {
                         return Ok(Value::Bool(false));
                     }
                     left = right;
@@ -132,7 +132,7 @@ impl Interpreter<'_> {
     }
 
     /// `object.name`.
-    pub(super) fn attr(&mut self, object: &Value, name: &str) -> Outcome<Value> {
+    pub(crate) fn attr(&mut self, object: &Value, name: &str) -> Outcome<Value> {
         if let Value::Loop(state) = object
             && let Some(value) = state.attr(self, name)?
         {
@@ -144,9 +144,9 @@ impl Interpreter<'_> {
     fn call_expr(&mut self, callee: &Expr, args: &[Arg], scope: &Rc<Scope>) -> Outcome<Value> {
         if let ExprKind::Attr(object, name) = &callee.kind {
             let object = self.eval(object, scope)?;
-            if let Some(method) = methods::find(&object, name) {
+            if let Some(method) = method_names::find(&object, name) {
                 let args = self.args(args, scope)?;
-                return methods::call(self, &object, method, args);
+                return methods::call(self.run, &object, method, args);
             }
             let callee = self.attr(&object, name)?;
             let args = self.args(args, scope)?;
@@ -157,7 +157,8 @@ impl Interpreter<'_> {
         self.call(&callee, args)
     }
 
-    pub(super) fn args(&mut self, args: &[Arg], scope: &Rc<Scope>) -> Outcome<Args> {
+    /// The values of arguments.
+    pub(crate) fn args(&mut self, args: &[Arg], scope: &Rc<Scope>) -> Outcome<Args> {
         let mut bound = Args::default();
         for arg in args {
             match arg {
@@ -184,10 +185,11 @@ impl Interpreter<'_> {
 
     fn filter(&mut self, value: Value, call: &FilterCall, scope: &Rc<Scope>) -> Outcome<Value> {
         let args = self.args(&call.args, scope)?;
-        filters::apply(self, &call.name, value, args).map_err(|fault| fault.at(call.line))
+        filters::apply(self.run, &call.name, value, args).map_err(|fault| fault.at(call.line))
     }
 
-    pub(super) fn filter_chain(&mut self, mut value: Value, calls: &[FilterCall], scope: &Rc<Scope>) -> Outcome<Value> {
+    /// Applies the filters of `{% filter a | b %}` and `{% set x | a | b %}`.
+    pub(crate) fn filter_chain(&mut self, mut value: Value, calls: &[FilterCall], scope: &Rc<Scope>) -> Outcome<Value> {
         for call in calls {
             value = self.filter(value, call, scope)?;
         }

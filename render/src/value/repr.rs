@@ -1,20 +1,22 @@
-//! How Python prints values: `str()` and `repr()`.
+//! How Python writes values: `str()` and `repr()`.
 
 use std::rc::Rc;
 
-use super::error::Outcome;
-use super::run::Run;
-use super::value::{Text, Value, View};
+use crate::error::Outcome;
+use crate::run::Run;
+use crate::value::number;
+use crate::value::text::printable;
+use crate::value::types::{Global, Text, Value, View};
 
 /// `str(value)`.
-pub(super) fn string(run: &Run, value: &Value) -> Outcome<String> {
+pub(crate) fn string(run: &Run, value: &Value) -> Outcome<String> {
     let mut out = String::new();
     write_string(run, value, &mut out)?;
     Ok(out)
 }
 
-/// `str(value)` as a string value; a string stays itself, safe mark included.
-pub(super) fn soft_string(run: &Run, value: &Value) -> Outcome<Text> {
+/// markupsafe's `soft_str`: `str(value)`, but a string is returned as it is and stays safe if it was.
+pub(crate) fn soft_string(run: &Run, value: &Value) -> Outcome<Text> {
     match value {
         Value::Str(text) => Ok(text.clone()),
         other => Ok(Text::plain(string(run, other)?)),
@@ -22,14 +24,14 @@ pub(super) fn soft_string(run: &Run, value: &Value) -> Outcome<Text> {
 }
 
 /// `repr(value)`.
-pub(super) fn repr(run: &Run, value: &Value) -> Outcome<String> {
+pub(crate) fn repr(run: &Run, value: &Value) -> Outcome<String> {
     let mut out = String::new();
     write_repr(run, value, &mut out)?;
     Ok(out)
 }
 
 /// Appends `str(value)`.
-pub(super) fn write_string(run: &Run, value: &Value, out: &mut String) -> Outcome<()> {
+pub(crate) fn write_string(run: &Run, value: &Value, out: &mut String) -> Outcome<()> {
     match value {
         Value::Undefined(_) => Ok(()),
         Value::Str(text) => {
@@ -49,7 +51,7 @@ fn write_repr(run: &Run, value: &Value, out: &mut String) -> Outcome<()> {
         Value::Bool(true) => out.push_str("True"),
         Value::Bool(false) => out.push_str("False"),
         Value::Int(i) => out.push_str(&i.to_string()),
-        Value::Float(f) => out.push_str(&float(*f)),
+        Value::Float(f) => out.push_str(&number::float(*f)),
         Value::Str(Text { s, safe }) => {
             run.make(s.len())?;
             if *safe {
@@ -116,6 +118,12 @@ fn write_repr(run: &Run, value: &Value, out: &mut String) -> Outcome<()> {
             out.push_str("}>");
         }
         Value::Macro(m) => out.push_str(&format!("<Macro {}>", m.def.name.as_deref().unwrap_or("anonymous"))),
+        Value::Global(Global::Dict) => out.push_str("<class 'dict'>"),
+        // Python writes what stands between the brackets; no template is known to print it.
+        Value::Global(Global::DictAlias) => out.push_str("dict[...]"),
+        Value::Global(Global::Namespace) => out.push_str("<class 'jinja2.utils.Namespace'>"),
+        Value::Global(Global::Cycler) => out.push_str("<class 'jinja2.utils.Cycler'>"),
+        Value::Global(Global::Joiner) => out.push_str("<class 'jinja2.utils.Joiner'>"),
         other => out.push_str(&format!("<{}>", other.type_name())),
     }
     run.scan(out.len() - before)
@@ -130,7 +138,7 @@ fn write_items(run: &Run, items: &[Value], out: &mut String) -> Outcome<()> {
     Ok(())
 }
 
-/// `repr` of a string: single quotes unless only those occur in it.
+/// Appends `repr` of a string: in single quotes, or in double quotes if it contains only single ones.
 fn quote(s: &str, out: &mut String) {
     let mark = if s.contains('\'') && !s.contains('"') { '"' } else { '\'' };
     out.push(mark);
@@ -151,38 +159,4 @@ fn quote(s: &str, out: &mut String) {
         }
     }
     out.push(mark);
-}
-
-/// `str.isprintable` of one character, but for code points that are not assigned.
-pub(super) fn printable(c: char) -> bool {
-    if c == ' ' {
-        return true;
-    }
-    let code = c as u32;
-    let format = matches!(code,
-        0xad | 0x600..=0x605 | 0x61c | 0x6dd | 0x70f | 0x890..=0x891 | 0x8e2 | 0x180e | 0x200b..=0x200f
-        | 0x202a..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb | 0x110bd | 0x110cd
-        | 0x13430..=0x1343f | 0x1bca0..=0x1bca3 | 0x1d173..=0x1d17a | 0xe0000..=0xe007f);
-    let private = matches!(code, 0xe000..=0xf8ff | 0xf_0000..);
-    let nothing = matches!(code, 0xfdd0..=0xfdef) || code & 0xfffe == 0xfffe;
-    !(c.is_control() || c.is_whitespace() || format || private || nothing)
-}
-
-/// `repr` of a float: the shortest digits that read back, with an exponent below 1e-4 and from 1e16 on.
-pub(super) fn float(f: f64) -> String {
-    if f.is_nan() {
-        return "nan".to_owned();
-    }
-    if f.is_infinite() {
-        return if f > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
-    let scientific = format!("{f:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) || f == 0.0 {
-        let plain = format!("{f}");
-        return if plain.contains('.') { plain } else { plain + ".0" };
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
 }

@@ -1,98 +1,32 @@
-//! The functions that every template can call, and the objects that they make.
+//! The functions and types that every template can call.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
-use super::args::{Args, integer, required};
-use super::error::{Fault, Outcome};
-use super::json;
-use super::methods;
-use super::repr;
-use super::run::Run;
-use super::value::{Map, Namespace, Range, Value};
+use crate::builtins::args::{Args, integer, required};
+use crate::builtins::methods;
+use crate::error::{Fault, Outcome};
+use crate::run::Run;
+use crate::value::repr;
+use crate::value::types::{Cycler, Global, Joiner, Map, Namespace, Range, Value};
 
-/// A function of the environment.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Global {
-    Namespace,
-    Range,
-    Dict,
-    Cycler,
-    Joiner,
-    Lipsum,
-    RaiseException,
-    StrftimeNow,
-}
-
-/// Jinja2's sandbox refuses longer ranges.
+/// The longest range that Jinja2's sandbox allows.
 const MAX_RANGE: usize = 100_000;
 
-/// What `cycler(…)` makes.
-pub(super) struct Cycler {
-    pub(super) items: Vec<Value>,
-    pub(super) position: Cell<usize>,
-    /// Nesting, as of lists.
-    pub(super) depth: u32,
-}
-
-impl Cycler {
-    pub(super) fn current(&self) -> Value {
-        self.items.get(self.position.get()).cloned().unwrap_or(Value::None)
-    }
-
-    pub(super) fn next(&self) -> Value {
-        let current = self.current();
-        self.position.set((self.position.get() + 1) % self.items.len().max(1));
-        current
-    }
-}
-
-/// What `joiner(…)` makes.
-pub(super) struct Joiner {
-    separator: Value,
-    used: RefCell<bool>,
-}
-
-impl Joiner {
-    pub(super) fn call(&self) -> Value {
-        if self.used.replace(true) { self.separator.clone() } else { Value::from("") }
-    }
-}
-
-/// The function of this name.
-pub(super) fn global(name: &str) -> Option<Global> {
-    Some(match name {
-        "namespace" => Global::Namespace,
-        "range" => Global::Range,
-        "dict" => Global::Dict,
-        "cycler" => Global::Cycler,
-        "joiner" => Global::Joiner,
-        "lipsum" => Global::Lipsum,
-        "raise_exception" => Global::RaiseException,
-        "strftime_now" => Global::StrftimeNow,
-        _ => return None,
-    })
-}
-
-/// Whether the environment has a function of this name.
-pub(super) fn is_global(name: &str) -> bool {
-    global(name).is_some()
-}
-
 /// Calls a function of the environment.
-pub(super) fn call(run: &Run, function: Global, args: Args) -> Outcome<Value> {
+pub(crate) fn call(run: &Run, function: Global, args: Args) -> Outcome<Value> {
     match function {
         Global::Namespace => {
             let namespace = Rc::new(Namespace::default());
             run.make(128)?;
-            run.namespace(&namespace);
+            run.remember(namespace.clone());
             for (key, value) in methods::pairs(run, args)? {
                 let name = repr::soft_string(run, &key)?;
                 namespace.set(run, &name.s, value)?;
             }
             Ok(Value::Namespace(namespace))
         }
-        Global::Dict => {
+        Global::Dict | Global::DictAlias => {
             let path = match args.positional.first() {
                 Some(Value::Dict(dict)) => dict.path.clone(),
                 _ => None,
@@ -116,11 +50,10 @@ pub(super) fn call(run: &Run, function: Global, args: Args) -> Outcome<Value> {
         Global::Joiner => {
             let [separator] = args.bind("joiner", ["sep"])?;
             let separator = separator.unwrap_or_else(|| Value::from(", "));
-            // A string, so that it holds nothing that could hold it.
-            let separator = Value::Str(repr::soft_string(run, &separator)?);
-            Ok(Value::Joiner(Rc::new(Joiner { separator, used: RefCell::default() })))
+            let separator = repr::soft_string(run, &separator)?;
+            Ok(Value::Joiner(Rc::new(Joiner { separator, used: Cell::default() })))
         }
-        Global::Lipsum => Err(Fault::new("lipsum() is random text")),
+        Global::Lipsum => Err(Fault::new("the function `lipsum` is not available: a chat template must give the same text every time")),
         Global::RaiseException => {
             let [message] = args.bind("raise_exception", ["message"])?;
             let message = required("raise_exception", "message", message)?;
@@ -163,7 +96,7 @@ fn range(args: Args) -> Outcome<Value> {
     Ok(Value::Range(Rc::new(range)))
 }
 
-/// Keyword arguments as a macro sees them in `kwargs`.
-pub(super) fn keywords(run: &Run, named: Vec<(std::sync::Arc<str>, Value)>) -> Outcome<Value> {
-    json::dict_of(run, named)
+/// Calls what `joiner(…)` returned: nothing the first time, the separator from then on.
+pub(crate) fn call_joiner(joiner: &Joiner) -> Value {
+    if joiner.used.replace(true) { Value::Str(joiner.separator.clone()) } else { Value::from("") }
 }

@@ -1,45 +1,22 @@
-//! Methods and attributes of values: which exist, and what calling them does.
+//! The methods of lists, dicts, tuples, numbers and of Jinja2's helper objects. Methods of strings are in
+//! [`str_methods`](crate::builtins::str_methods).
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::args::{Args, flag, integer, required};
-use super::error::{Fault, Outcome};
-use super::exec::Interpreter;
-use super::ops;
-use super::run::Run;
-use super::strings;
-use super::value::{Dict, List, Map, Value, View};
-
-const LIST: &[&str] =
-    &["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"];
-const DICT: &[&str] =
-    &["clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"];
-const SEQUENCE: &[&str] = &["count", "index"];
-const INTEGER: &[&str] = &["bit_length", "is_integer"];
-const FLOAT: &[&str] = &["is_integer"];
-
-/// The method of this name, if the value's type has it.
-pub(super) fn find(value: &Value, name: &str) -> Option<&'static str> {
-    let names = match value {
-        Value::Str(_) => strings::METHODS,
-        Value::List(_) => LIST,
-        Value::Dict(_) => DICT,
-        Value::Tuple(_) | Value::Range(_) => SEQUENCE,
-        Value::Int(_) | Value::Bool(_) => INTEGER,
-        Value::Float(_) => FLOAT,
-        Value::Loop(_) => &["cycle", "changed"],
-        Value::Cycler(_) => &["next", "reset"],
-        _ => return None,
-    };
-    names.iter().find(|n| **n == name).copied()
-}
+use crate::builtins::args::{Args, flag, integer, required};
+use crate::builtins::str_methods;
+use crate::error::{Fault, Outcome};
+use crate::run::Run;
+use crate::value::compare::equal;
+use crate::value::repr;
+use crate::value::sort::sort;
+use crate::value::types::{Cycler, Dict, Global, List, LoopState, Map, Value, View};
 
 /// `value.method(args)`.
-pub(super) fn call(it: &mut Interpreter<'_>, value: &Value, method: &'static str, args: Args) -> Outcome<Value> {
-    let run = it.run;
+pub(crate) fn call(run: &Run, value: &Value, method: &'static str, args: Args) -> Outcome<Value> {
     match value {
-        Value::Str(text) => strings::call(run, text, method, args),
+        Value::Str(text) => str_methods::call(run, text, method, args),
         Value::List(list) => list_method(run, list, method, args),
         Value::Dict(dict) => dict_method(run, dict, method, args),
         Value::Tuple(_) | Value::Range(_) => {
@@ -54,9 +31,10 @@ pub(super) fn call(it: &mut Interpreter<'_>, value: &Value, method: &'static str
             })
         }
         Value::Float(f) => Ok(Value::Bool(f.fract() == 0.0)),
-        Value::Loop(state) => state.method(run, method, args),
+        Value::Loop(state) => loop_method(run, state, method, args),
+        Value::Global(Global::Dict | Global::DictAlias) => dict_type_method(run, method, args),
         Value::Cycler(cycler) => Ok(match method {
-            "next" => cycler.next(),
+            "next" => next_of_cycle(cycler),
             _ => {
                 cycler.position.set(0);
                 Value::None
@@ -69,7 +47,7 @@ pub(super) fn call(it: &mut Interpreter<'_>, value: &Value, method: &'static str
 fn sequence_method(run: &Run, items: &[Value], method: &str, wanted: &Value) -> Outcome<Value> {
     let mut count = 0;
     for (i, item) in items.iter().enumerate() {
-        if ops::equal(run, item, wanted)? {
+        if equal(run, item, wanted)? {
             if method == "index" {
                 return Ok(Value::Int(i as i128));
             }
@@ -110,7 +88,7 @@ fn list_method(run: &Run, list: &Rc<List>, method: &'static str, args: Args) -> 
             let Some(index) = index else {
                 return Err(Fault::new(if len == 0 { "pop from empty list" } else { "pop index out of range" }));
             };
-            run.mutates_list(list);
+            run.will_change(list, &list.mutated);
             run.steps((len - index) as u64)?;
             return Ok(list.items.borrow_mut().remove(index));
         }
@@ -120,15 +98,15 @@ fn list_method(run: &Run, list: &Rc<List>, method: &'static str, args: Args) -> 
             let Value::Int(index) = sequence_method(run, &items, "index", &required(method, "value", item)?)? else {
                 return Ok(Value::None);
             };
-            run.mutates_list(list);
+            run.will_change(list, &list.mutated);
             list.items.borrow_mut().remove(index as usize);
         }
         "clear" => {
-            run.mutates_list(list);
+            run.will_change(list, &list.mutated);
             list.items.borrow_mut().clear();
         }
         "reverse" => {
-            run.mutates_list(list);
+            run.will_change(list, &list.mutated);
             run.steps(len as u64)?;
             list.items.borrow_mut().reverse();
         }
@@ -137,7 +115,7 @@ fn list_method(run: &Run, list: &Rc<List>, method: &'static str, args: Args) -> 
             let items = Value::List(list.clone()).elements(run)?;
             let keyed = items.into_iter().map(|v| (v.clone(), v)).collect();
             let sorted = sort(run, keyed, flag(reverse, false))?;
-            run.mutates_list(list);
+            run.will_change(list, &list.mutated);
             *list.items.borrow_mut() = sorted;
         }
         "copy" => {
@@ -153,36 +131,10 @@ fn list_method(run: &Run, list: &Rc<List>, method: &'static str, args: Args) -> 
     Ok(Value::None)
 }
 
-/// Sorts values by their keys: stable, and failing where Python's comparison fails. A merge sort of our own,
-/// because the library's may panic on keys without a total order (NaN).
-pub(super) fn sort(run: &Run, keyed: Vec<(Value, Value)>, reverse: bool) -> Outcome<Vec<Value>> {
-    run.make_items(keyed.len() * 2)?;
-    let sorted = merge_sort(run, keyed, reverse)?;
-    Ok(sorted.into_iter().map(|(_, v)| v).collect())
-}
-
-fn merge_sort(run: &Run, mut left: Vec<(Value, Value)>, reverse: bool) -> Outcome<Vec<(Value, Value)>> {
-    if left.len() < 2 {
-        return Ok(left);
-    }
-    let right = left.split_off(left.len() / 2);
-    let mut merged = Vec::with_capacity(left.len() + right.len());
-    let mut left = merge_sort(run, left, reverse)?.into_iter().peekable();
-    let mut right = merge_sort(run, right, reverse)?.into_iter().peekable();
-    while let (Some((a, _)), Some((b, _))) = (left.peek(), right.peek()) {
-        let (first, second) = if reverse { (a, b) } else { (b, a) };
-        let takes_right = ops::order(run, first, second)?.is_some_and(|o| o.is_lt());
-        merged.extend(if takes_right { right.next() } else { left.next() });
-    }
-    merged.extend(left);
-    merged.extend(right);
-    Ok(merged)
-}
-
 fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> Outcome<Value> {
     let look = |key: &Value| -> Outcome<Option<Value>> {
         if let Some(name) = key.as_str() {
-            run.read_key(dict, name);
+            run.read_key(&dict.path, name);
         }
         Ok(dict.map.borrow().get(&key.key(run)?).cloned())
     };
@@ -210,20 +162,20 @@ fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> 
             let key = required(method, "key", key)?;
             match (look(&key)?, default) {
                 (Some(value), _) => {
-                    run.mutates_dict(dict);
+                    run.will_change(dict, &dict.mutated);
                     run.scan(dict.map.borrow().len() * 64)?;
                     dict.map.borrow_mut().remove(&key.key(run)?);
                     Ok(value)
                 }
                 (None, Some(default)) => Ok(default),
-                (None, None) => Err(Fault::new(format!("KeyError: {}", super::repr::repr(run, &key)?))),
+                (None, None) => Err(Fault::new(format!("KeyError: {}", repr::repr(run, &key)?))),
             }
         }
         "popitem" => {
             args.bind(method, [])?;
             let last = dict.map.borrow().entries.last().map(|e| (e.shown.clone(), e.value.clone()));
             let Some((key, value)) = last else { return Err(Fault::new("popitem(): dictionary is empty")) };
-            run.mutates_dict(dict);
+            run.will_change(dict, &dict.mutated);
             run.scan(dict.map.borrow().len() * 64)?;
             dict.map.borrow_mut().remove(&key.key(run)?);
             Value::tuple(run, vec![key, value])
@@ -245,31 +197,74 @@ fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> 
             Ok(Value::None)
         }
         "clear" => {
-            run.mutates_dict(dict);
+            run.will_change(dict, &dict.mutated);
             *dict.map.borrow_mut() = Map::default();
             Ok(Value::None)
         }
-        _ => {
-            let [keys, value] = args.bind(method, ["iterable", "value"])?;
-            let mut map = Map::default();
-            let value = value.unwrap_or(Value::None);
-            for key in required(method, "iterable", keys)?.elements(run)? {
-                map.insert(key.key(run)?, key, value.clone());
-            }
-            Value::dict(run, map)
-        }
+        _ => from_keys(run, args),
     }
 }
 
-/// A shallow copy, which still counts as the same place of the context.
-pub(super) fn copy_dict(run: &Run, dict: &Dict) -> Outcome<Value> {
+/// `dict.fromkeys(keys, value)`.
+fn from_keys(run: &Run, args: Args) -> Outcome<Value> {
+    let [keys, value] = args.bind("fromkeys", ["iterable", "value"])?;
+    let mut map = Map::default();
+    let value = value.unwrap_or(Value::None);
+    for key in required("fromkeys", "iterable", keys)?.elements(run)? {
+        map.insert(key.key(run)?, key, value.clone());
+    }
+    Value::dict(run, map)
+}
+
+/// A method called on the type `dict`: `fromkeys`, or one that takes the dict as its first argument.
+fn dict_type_method(run: &Run, method: &'static str, mut args: Args) -> Outcome<Value> {
+    if method == "fromkeys" {
+        return from_keys(run, args);
+    }
+    if args.positional.is_empty() {
+        return Err(Fault::new(format!("unbound method dict.{method}() needs an argument")));
+    }
+    match args.positional.remove(0) {
+        Value::Dict(dict) => dict_method(run, &dict, method, args),
+        other => Err(other.fault(|t| format!("descriptor '{method}' for 'dict' objects doesn't apply to a '{t}' object"))),
+    }
+}
+
+/// `cycler.next()`.
+fn next_of_cycle(cycler: &Cycler) -> Value {
+    let position = cycler.position.get();
+    cycler.position.set((position + 1) % cycler.items.len().max(1));
+    cycler.items.get(position).cloned().unwrap_or(Value::None)
+}
+
+/// `loop.cycle(…)` and `loop.changed(…)`.
+fn loop_method(run: &Run, state: &LoopState, method: &str, args: Args) -> Outcome<Value> {
+    let items = args.positional;
+    if method == "cycle" {
+        if items.is_empty() {
+            return Err(Fault::new("no items for cycling given"));
+        }
+        let at = state.index.get().saturating_sub(1) % items.len();
+        return Ok(items.get(at).cloned().unwrap_or(Value::None));
+    }
+    // Kept as text, so that a loop cannot come to hold what holds the loop.
+    let now = Value::from(repr::repr(run, &Value::tuple(run, items)?)?);
+    let before = state.changed.replace(Some(now.clone()));
+    Ok(Value::Bool(match before {
+        Some(before) => !equal(run, &before, &now)?,
+        None => true,
+    }))
+}
+
+/// A shallow copy. What is read of it counts as read of the original.
+fn copy_dict(run: &Run, dict: &Dict) -> Outcome<Value> {
     let map = dict.map.borrow();
     run.make_items(map.len() * 4)?;
     Value::dict_at(run, map.clone(), dict.path.clone())
 }
 
-/// The entries that `dict(…)` and `update(…)` are given: a mapping or pairs, then keywords.
-pub(super) fn pairs(run: &Run, args: Args) -> Outcome<Vec<(Value, Value)>> {
+/// The entries that the arguments of `dict(…)` and `update(…)` stand for: a mapping or pairs, then keywords.
+pub(crate) fn pairs(run: &Run, args: Args) -> Outcome<Vec<(Value, Value)>> {
     let mut pairs = Vec::new();
     let Args { positional, named } = args;
     if positional.len() > 1 {

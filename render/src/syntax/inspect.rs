@@ -1,19 +1,24 @@
-//! What a template says without being rendered: the variables that it expects and the strings that it writes.
+//! What a template reveals without being rendered: the variables that it expects and the strings that it contains.
+//! Nothing here evaluates; a variable that only an unreachable branch reads is reported too.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::ast::*;
-use super::globals::is_global;
+use crate::syntax::ast::*;
 
-/// Sees every expression and text of a body, in source order.
+/// Called for the names, texts and scopes of a body, in source order.
 trait Visit {
+    /// A variable is read.
     fn name(&mut self, _name: &Name) {}
+    /// A text between tags, or a string constant.
     fn text(&mut self, _text: &Arc<str>) {}
+    /// A variable is set in the current scope.
     fn declare(&mut self, _name: &Name) {}
+    /// A scope begins.
     fn enter(&mut self) {}
+    /// A scope ends.
     fn leave(&mut self) {}
-    /// Runs the branches of a condition; what all of them declare is declared after.
+    /// Walks the branches of an `if`.
     fn branches(&mut self, bodies: &[&Body])
     where
         Self: Sized,
@@ -190,8 +195,8 @@ fn walk_expr<V: Visit>(v: &mut V, expr: &Expr) {
     }
 }
 
-/// Which special names the body of a macro mentions.
-pub(super) fn takes(body: &Body) -> Takes {
+/// Which of the special names `varargs`, `kwargs` and `caller` the body of a macro mentions.
+pub(crate) fn takes(body: &Body) -> Takes {
     struct Mentions(Takes);
     impl Visit for Mentions {
         fn name(&mut self, name: &Name) {
@@ -208,8 +213,8 @@ pub(super) fn takes(body: &Body) -> Takes {
     mentions.0
 }
 
-/// The strings of a template, texts and constants, each once, in source order.
-pub(super) fn strings(body: &Body) -> Vec<String> {
+/// The strings of a template, texts between tags and string constants, each once, in source order.
+pub(crate) fn strings(body: &Body) -> Vec<String> {
     #[derive(Default)]
     struct Strings {
         seen: HashSet<Arc<str>>,
@@ -227,15 +232,17 @@ pub(super) fn strings(body: &Body) -> Vec<String> {
     strings.list
 }
 
-/// The variables that the template reads without having set them.
-pub(super) fn variables(body: &Body) -> BTreeSet<String> {
+/// The variables that the template reads and does not set itself; `is_global` tells the names that every template
+/// has. A variable that is set in only some branches of an `if` counts as not set.
+pub(crate) fn variables(body: &Body, is_global: fn(&str) -> bool) -> BTreeSet<String> {
     struct Undeclared {
+        is_global: fn(&str) -> bool,
         scopes: Vec<HashSet<Name>>,
         found: BTreeSet<String>,
     }
     impl Visit for Undeclared {
         fn name(&mut self, name: &Name) {
-            if !is_global(name) && !self.scopes.iter().any(|s| s.contains(name)) {
+            if !(self.is_global)(name) && !self.scopes.iter().any(|s| s.contains(name)) {
                 self.found.insert(name.to_string());
             }
         }
@@ -266,7 +273,7 @@ pub(super) fn variables(body: &Body) -> BTreeSet<String> {
             }
         }
     }
-    let mut undeclared = Undeclared { scopes: vec![HashSet::new()], found: BTreeSet::new() };
+    let mut undeclared = Undeclared { is_global, scopes: vec![HashSet::new()], found: BTreeSet::new() };
     walk_body(&mut undeclared, body);
     undeclared.found
 }

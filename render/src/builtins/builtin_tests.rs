@@ -1,12 +1,14 @@
 //! Jinja2's tests: `value is name(args)`.
 
-use super::ast::{Arith, Comparison};
-use super::error::{Fault, Outcome};
-use super::filters;
-use super::ops;
-use super::repr;
-use super::run::Run;
-use super::value::Value;
+use crate::builtins::filter_names;
+use crate::error::{Fault, Outcome};
+use crate::operators::arithmetic::arith;
+use crate::operators::comparison::{compare, contains};
+use crate::run::Run;
+use crate::syntax::ast::{Arith, Comparison};
+use crate::value::compare::{equal, identical};
+use crate::value::repr;
+use crate::value::types::Value;
 
 const NAMES: &[&str] = &[
     "!=",
@@ -56,10 +58,10 @@ fn exists(name: &str) -> bool {
 }
 
 /// `value is name(args)`.
-pub(super) fn test(run: &Run, name: &str, value: &Value, args: Vec<Value>) -> Outcome<bool> {
+pub(crate) fn test(run: &Run, name: &str, value: &Value, args: Vec<Value>) -> Outcome<bool> {
     let mut args = args.into_iter();
     let mut argument = || args.next().ok_or_else(|| Fault::new(format!("test '{name}' needs an argument")));
-    let compared = |op, other: &Value| ops::compare(run, op, value, other);
+    let compared = |op, other: &Value| compare(run, op, value, other);
     Ok(match name {
         "defined" => !value.is_undefined(),
         "undefined" => value.is_undefined(),
@@ -105,18 +107,18 @@ pub(super) fn test(run: &Run, name: &str, value: &Value, args: Vec<Value>) -> Ou
         }
         "odd" | "even" | "divisibleby" => {
             let divisor = if name == "divisibleby" { argument()? } else { Value::Int(2) };
-            let rest = ops::arith(run, Arith::Rem, value, &divisor)?;
-            ops::equal(run, &rest, &Value::Int((name == "odd").into()))?
+            let rest = arith(run, Arith::Rem, value, &divisor)?;
+            equal(run, &rest, &Value::Int((name == "odd").into()))?
         }
-        "sameas" => ops::identical(value, &argument()?),
-        "in" => ops::contains(run, &argument()?, value)?,
+        "sameas" => identical(value, &argument()?),
+        "in" => contains(run, &argument()?, value)?,
         "eq" | "equalto" | "==" => compared(Comparison::Eq, &argument()?)?,
         "ne" | "!=" => compared(Comparison::Ne, &argument()?)?,
         "lt" | "lessthan" | "<" => compared(Comparison::Lt, &argument()?)?,
         "le" | "<=" => compared(Comparison::Le, &argument()?)?,
         "gt" | "greaterthan" | ">" => compared(Comparison::Gt, &argument()?)?,
         "ge" | ">=" => compared(Comparison::Ge, &argument()?)?,
-        "filter" => value.as_str().is_some_and(filters::exists),
+        "filter" => value.as_str().is_some_and(filter_names::exists),
         "test" => value.as_str().is_some_and(exists),
         _ => return Err(Fault::new(format!("No test named '{name}'."))),
     })

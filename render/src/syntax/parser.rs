@@ -1,39 +1,119 @@
-//! From minijinja's syntax tree to ours. The only file that knows the parser. It keeps the nesting bounded,
-//! so that nothing behind it needs to fear the stack, and reads string literals as Python does.
+//! The adapter to minijinja's lexer and parser, and the only file that knows that crate: it turns minijinja's tokens and
+//! syntax tree into ours.
+//!
+//! The adapter limits how deep the tree nests, so that nothing that walks the tree needs to check its stack. It must not
+//! change what a template means, except where Jinja2 and minijinja differ: string escapes, and the newline after
+//! `{% raw %}`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use minijinja::machinery::{Span, ast as mj};
+use minijinja::machinery::{self, Span, ast as mj};
+use minijinja::syntax::SyntaxConfig;
 
-use super::ast::*;
-use super::scan::Problem;
+use crate::stack::Bounds;
+use crate::syntax::ast::*;
+use crate::syntax::inspect;
+use crate::syntax::literals::python_literals;
+use crate::syntax::problem::Problem;
 
-/// How deep nodes may nest.
-const DEPTH: usize = 600;
-
-type Lowered<T> = Result<T, Problem>;
-
-struct Lowering<'s> {
-    source: &'s str,
-    names: HashSet<Name>,
-    depth: usize,
+/// The kinds of token that the check before parsing tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Token<'s> {
+    /// `{%` or `{{`; text between tags has no token of interest.
+    TagStart {
+        /// Whether this is `{%`.
+        block: bool,
+    },
+    /// `%}`.
+    BlockEnd,
+    Name(&'s str),
+    Open(Bracket),
+    Close(Bracket),
+    /// `=`.
+    Assign,
+    Other,
 }
 
-/// Lowers a whole template.
-pub(super) fn template(source: &str, root: &mj::Stmt<'_>) -> Lowered<Body> {
-    let mut lowering = Lowering { source, names: HashSet::new(), depth: 0 };
-    match root {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bracket {
+    Brace,
+    /// `(` or `[`.
+    Other,
+}
+
+/// A token, its line from 1, and the byte at which it starts.
+pub(crate) struct Located<'s> {
+    pub(crate) token: Token<'s>,
+    pub(crate) line: usize,
+    pub(crate) start: usize,
+}
+
+/// Jinja2's delimiters, with `trim_blocks` and `lstrip_blocks` on, as Hugging Face sets them.
+fn syntax() -> Result<SyntaxConfig, Problem> {
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    syntax.map_err(|e| Problem::new(1, e.to_string()))
+}
+
+/// The tokens of a source, up to its end or the first lexical error. The parser finds the same error and explains it
+/// better.
+pub(crate) fn tokens(source: &str) -> Result<impl Iterator<Item = Located<'_>>, Problem> {
+    use machinery::Token as T;
+    let tokens = machinery::tokenize(source, false, syntax()?).map_while(Result::ok);
+    Ok(tokens.map(|(token, span)| Located {
+        token: match token {
+            T::VariableStart => Token::TagStart { block: false },
+            T::BlockStart => Token::TagStart { block: true },
+            T::BlockEnd => Token::BlockEnd,
+            T::Ident(name) => Token::Name(name),
+            T::ParenOpen | T::BracketOpen => Token::Open(Bracket::Other),
+            T::BraceOpen => Token::Open(Bracket::Brace),
+            T::ParenClose | T::BracketClose => Token::Close(Bracket::Other),
+            T::BraceClose => Token::Close(Bracket::Brace),
+            T::Assign => Token::Assign,
+            _ => Token::Other,
+        },
+        line: usize::from(span.start_line),
+        start: span.start_offset as usize,
+    }))
+}
+
+/// Parses a source that passed the check of its tokens.
+pub(crate) fn parse(name: &str, source: &str, bounds: &Bounds) -> Result<Body, Problem> {
+    let root = machinery::parse(source, name, syntax()?).map_err(|e| {
+        let cause = e.detail().map_or_else(|| e.kind().to_string(), str::to_owned);
+        Problem::new(e.line().unwrap_or(1), cause)
+    })?;
+    let mut lowering = Lowering { source, names: HashSet::new(), depth: 0, limit: bounds.tree_depth };
+    match &root {
         mj::Stmt::Template(t) => lowering.body(&t.children),
         other => Ok(vec![lowering.stmt(other)?]),
     }
+}
+
+type Lowered<T> = Result<T, Problem>;
+
+/// The translation of one syntax tree into ours.
+struct Lowering<'s> {
+    source: &'s str,
+    /// All names so far, so that equal names share one allocation.
+    names: HashSet<Name>,
+    /// How many nodes enclose the current one.
+    depth: usize,
+    /// The greatest allowed `depth`.
+    limit: usize,
 }
 
 fn line(span: Span) -> u32 {
     u32::from(span.start_line)
 }
 
+fn problem(span: Span, message: impl Into<String>) -> Problem {
+    Problem::new(usize::from(span.start_line), message)
+}
+
 impl Lowering<'_> {
+    /// The shared copy of a name.
     fn name(&mut self, name: &str) -> Name {
         if let Some(known) = self.names.get(name) {
             return known.clone();
@@ -43,10 +123,11 @@ impl Lowering<'_> {
         name
     }
 
+    /// Runs `f` one level deeper.
     fn nested<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
         self.depth += 1;
-        if self.depth > DEPTH {
-            return Err((line(span) as usize, format!("nested deeper than {DEPTH}")));
+        if self.depth > self.limit {
+            return Err(problem(span, format!("expressions and blocks are nested more than {} deep", self.limit)));
         }
         let result = f(self);
         self.depth -= 1;
@@ -111,7 +192,7 @@ impl Lowering<'_> {
         Ok(Stmt { line: line(span), kind })
     }
 
-    /// Text between tags. After `{% raw %}` Jinja2 keeps the newline that the parser trims.
+    /// Text between tags. Jinja2 keeps a newline right after `{% raw %}`; minijinja trims it, so it is put back.
     fn text(&self, text: &str, span: Span) -> Arc<str> {
         let (start, end) = (span.start_offset as usize, span.end_offset as usize);
         let (Some(before), Some(written), Some(after)) =
@@ -120,11 +201,12 @@ impl Lowering<'_> {
             return Arc::from(text);
         };
         let trimmed = written.starts_with('\n') && !text.starts_with('\n');
+        // Here the template asks for the trimming itself.
         let meant = before.ends_with("-%}") || (text.is_empty() && after.starts_with("{%-"));
         if trimmed && !meant { format!("\n{text}").into() } else { Arc::from(text) }
     }
 
-    /// `elif`s nest in the parser's tree; here they lie flat.
+    /// Turns the parser's nested `elif`s into one list of branches.
     fn if_chain(&mut self, first: &mj::IfCond<'_>) -> Lowered<StmtKind> {
         let mut branches = Vec::new();
         let mut cond = first;
@@ -142,13 +224,13 @@ impl Lowering<'_> {
         let mut params = Vec::new();
         for (i, arg) in m.args.iter().enumerate() {
             let mj::Expr::Var(var) = arg else {
-                return Err((line(arg.span()) as usize, "a macro's parameter must be a name".into()));
+                return Err(problem(arg.span(), "a macro's parameter must be a name"));
             };
             let default = i.checked_sub(optional).and_then(|i| m.defaults.get(i));
             params.push((self.name(var.id), default.map(|d| self.expr(d)).transpose()?));
         }
         let body = self.body(&m.body)?;
-        let takes = super::inspect::takes(&body);
+        let takes = inspect::takes(&body);
         let name = name.map(|n| self.name(n));
         Ok(Arc::new(MacroDef { name, params, body, takes }))
     }
@@ -160,7 +242,7 @@ impl Lowering<'_> {
             mj::Expr::List(l) => {
                 Target::Unpack(l.items.iter().map(|t| self.nested(l.span(), |s| s.target(t))).collect::<Lowered<_>>()?)
             }
-            other => return Err((line(other.span()) as usize, "cannot assign to this".into())),
+            other => return Err(problem(other.span(), "cannot assign to this expression")),
         })
     }
 
@@ -231,7 +313,7 @@ impl Lowering<'_> {
             E::Call(c) => self.call(c)?,
             E::Filter(f) => {
                 let Some(value) = &f.expr else {
-                    return Err((line(f.span()) as usize, "a filter without a value".into()));
+                    return Err(problem(f.span(), "a filter needs a value before the `|`"));
                 };
                 let value = self.boxed(value)?;
                 let call = FilterCall { name: self.name(f.name), args: self.args(&f.args)?, line: line(f.span()) };
@@ -289,7 +371,7 @@ impl Lowering<'_> {
         Ok(ExprKind::Arith(arith, self.boxed(&b.left)?, self.boxed(&b.right)?))
     }
 
-    /// `a ~ b ~ c` is one operation, however long.
+    /// `a ~ b ~ c` becomes one flat operation, however long it is.
     fn concat(&mut self, last: &mj::BinOp<'_>) -> Lowered<ExprKind> {
         let mut parts = vec![self.expr(&last.right)?];
         let mut left = &last.left;
@@ -318,7 +400,7 @@ impl Lowering<'_> {
                 Ok(int) if value.is_integer() => Const::Int(int),
                 _ => match f64::try_from(value.clone()) {
                     Ok(float) => Const::Float(float),
-                    Err(_) => return Err((line(span) as usize, "a number too large".into())),
+                    Err(_) => return Err(problem(span, "the number is too large")),
                 },
             },
             _ => Const::None,
@@ -363,73 +445,4 @@ fn stmt_span(stmt: &mj::Stmt<'_>) -> Span {
         S::Break(s) => s.span(),
         S::Do(s) => s.span(),
     }
-}
-
-/// One or more adjacent string literals, as Python reads them; `None` if this is something else.
-fn python_literals(written: &str) -> Option<String> {
-    let mut rest = written.trim();
-    let mut text = String::new();
-    while let Some(quote @ ('"' | '\'')) = rest.chars().next() {
-        let mut escaped = false;
-        let end = rest.char_indices().skip(1).find_map(|(i, c)| {
-            let ends = !escaped && c == quote;
-            escaped = !escaped && c == '\\';
-            ends.then_some(i)
-        })?;
-        unescape(rest.get(1..end)?, &mut text)?;
-        rest = rest.get(end + 1..)?.trim_start();
-    }
-    rest.is_empty().then_some(text)
-}
-
-/// Python's escapes. An unknown one stands for itself, backslash included.
-fn unescape(body: &str, text: &mut String) -> Option<()> {
-    let mut chars = body.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            text.push(c);
-            continue;
-        }
-        let escape = chars.next()?;
-        let simple = match escape {
-            '\n' => continue,
-            '\\' | '\'' | '"' => escape,
-            'a' => '\x07',
-            'b' => '\x08',
-            'f' => '\x0c',
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'v' => '\x0b',
-            '0'..='7' => {
-                let mut code = escape.to_digit(8)?;
-                for _ in 0..2 {
-                    match chars.peek().and_then(|c| c.to_digit(8)) {
-                        Some(digit) => code = code * 8 + digit,
-                        None => break,
-                    }
-                    chars.next();
-                }
-                char::from_u32(code)?
-            }
-            'x' | 'u' | 'U' => {
-                let digits = match escape {
-                    'x' => 2,
-                    'u' => 4,
-                    _ => 8,
-                };
-                let mut code = 0;
-                for _ in 0..digits {
-                    code = code * 16 + chars.next()?.to_digit(16)?;
-                }
-                char::from_u32(code)?
-            }
-            other => {
-                text.push('\\');
-                other
-            }
-        };
-        text.push(simple);
-    }
-    Some(())
 }
