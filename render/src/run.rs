@@ -100,7 +100,10 @@ impl Run {
         let depth = self.depth.get() + 1;
         if depth > self.limits.depth {
             self.too_deep.set(true);
-            return Err(Fault::limit(format!("evaluation nests more than {} deep: an endless recursion?", self.limits.depth)));
+            return Err(Fault::limit(format!(
+                "evaluation nests more than {} deep: an endless recursion?",
+                self.limits.depth
+            )));
         }
         self.depth.set(depth);
         Ok(Level(&self.depth))

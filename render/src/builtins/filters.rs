@@ -53,7 +53,9 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
             let last = value.elements(run)?.pop();
             Ok(last.unwrap_or_else(|| Value::undefined("No last item, sequence was empty.")))
         }
-        "random" => Err(Fault::new("the filter `random` is not available: a chat template must give the same text every time")),
+        "random" => {
+            Err(Fault::new("the filter `random` is not available: a chat template must give the same text every time"))
+        }
         "reverse" => match &value {
             Value::Str(_) => slice(run, &value, [None, None, Some(-1)]),
             _ => {

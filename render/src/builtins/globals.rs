@@ -53,7 +53,9 @@ pub(crate) fn call(run: &Run, function: Global, args: Args) -> Outcome<Value> {
             let separator = repr::soft_string(run, &separator)?;
             Ok(Value::Joiner(Rc::new(Joiner { separator, used: Cell::default() })))
         }
-        Global::Lipsum => Err(Fault::new("the function `lipsum` is not available: a chat template must give the same text every time")),
+        Global::Lipsum => Err(Fault::new(
+            "the function `lipsum` is not available: a chat template must give the same text every time",
+        )),
         Global::RaiseException => {
             let [message] = args.bind("raise_exception", ["message"])?;
             let message = required("raise_exception", "message", message)?;

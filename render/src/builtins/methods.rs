@@ -226,7 +226,9 @@ fn dict_type_method(run: &Run, method: &'static str, mut args: Args) -> Outcome<
     }
     match args.positional.remove(0) {
         Value::Dict(dict) => dict_method(run, &dict, method, args),
-        other => Err(other.fault(|t| format!("descriptor '{method}' for 'dict' objects doesn't apply to a '{t}' object"))),
+        other => {
+            Err(other.fault(|t| format!("descriptor '{method}' for 'dict' objects doesn't apply to a '{t}' object")))
+        }
     }
 }
 

@@ -102,7 +102,8 @@ pub(crate) fn format(run: &Run, format: &Text, args: &Value) -> Outcome<Value> {
                 integer(run, int, &spec, &mut out)?;
             }
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => {
-                let number = value.as_float().ok_or_else(|| value.fault(|t| format!("must be real number, not {t}")))?;
+                let number =
+                    value.as_float().ok_or_else(|| value.fault(|t| format!("must be real number, not {t}")))?;
                 spec.kind = Some(kind);
                 float(run, number, &spec, &mut out)?;
             }

@@ -237,11 +237,7 @@ pub(crate) fn from_json(run: &Run, json: &serde_json::Value, path: Option<&str>)
                 run.make(key.len() + size_of::<Entry>())?;
                 let inner = path.map(|p| format!("{p}.{key}"));
                 let text = Text::plain(key.as_str());
-                map.insert(
-                    Key::Str(text.s.clone()),
-                    Value::Str(text),
-                    from_json(run, value, inner.as_deref())?,
-                );
+                map.insert(Key::Str(text.s.clone()), Value::Str(text), from_json(run, value, inner.as_deref())?);
             }
             Value::dict_at(run, map, path.map(Rc::from))?
         }
