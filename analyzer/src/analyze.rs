@@ -16,7 +16,7 @@ use crate::frame::{self, Frame};
 use crate::lab::{Call, Empty, Lab, Observer, SENTINELS, Sentinels, Style, Turn};
 use crate::text;
 use crate::trace::{Comparison, Experiment};
-use unjinja_render::{Template, on_stack};
+use unjinja_render::{Template, with_big_stack};
 use unjinja_source::name_of;
 
 /// Why a template has no spec.
@@ -71,7 +71,7 @@ struct Findings {
 pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
     let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
     // One stack for all renders.
-    on_stack(|| analyze_here(template, naming, None)).unwrap_or_else(|problem| Err(fail(problem)))
+    with_big_stack(|| analyze_here(template, naming, None)).unwrap_or_else(|panicked| Err(fail(panicked.to_string())))
 }
 
 /// The same analysis, and `observe` is told of each comparison as it is made: first those with one set of sentinels,
@@ -99,7 +99,8 @@ pub fn analyze_traced(
     observe: &mut (dyn FnMut(&Comparison) + Send),
 ) -> Result<FormatSpec, AnalyzeError> {
     let fail = |problem: String| AnalyzeError { template: naming.file.clone(), problem };
-    on_stack(|| analyze_here(template, naming, Some(observe))).unwrap_or_else(|problem| Err(fail(problem)))
+    with_big_stack(|| analyze_here(template, naming, Some(observe)))
+        .unwrap_or_else(|panicked| Err(fail(panicked.to_string())))
 }
 
 fn analyze_here<'a>(

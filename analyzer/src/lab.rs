@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::text;
 use crate::trace::{Comparison, Experiment};
-use unjinja_render::{Reads, RenderError, RenderErrorKind, Template};
+use unjinja_render::{Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template};
 
 /// Words that occur in no template, one for each field.
 #[derive(Clone, Copy, Debug)]
@@ -226,7 +226,8 @@ impl<'t> Lab<'t> {
         let mut limits = self.template.limits().clone();
         limits.fuel = limits.fuel.min(self.fuel.get());
         limits.output_bytes = limits.output_bytes.min(OUTPUT_BYTES);
-        let (result, reads, steps) = self.template.run_within(limits, context, watch);
+        let options = RenderOptions::new().limits(limits).record_reads(watch);
+        let Rendered { result, reads, steps } = self.template.render_with(context, &options);
         self.fuel.set(self.fuel.get().saturating_sub(steps));
         if let Err(error) = &result
             && error.kind() == RenderErrorKind::Limit

@@ -7,7 +7,7 @@ use unjinja_runtime::{Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
 
 use crate::lab::{Call, Empty, Lab, SENTINELS, Style, Turn, tools_for};
-use unjinja_render::{Template, on_stack};
+use unjinja_render::{Template, with_big_stack};
 
 /// What became of the random conversations.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ impl Verification {
 /// Renders and parses back `count` random assistant messages; the same seed gives the same ones.
 pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     // One stack for all renders; where there is none, nothing was tried.
-    on_stack(|| verify_here(template, spec, count, seed)).unwrap_or_default()
+    with_big_stack(|| verify_here(template, spec, count, seed)).unwrap_or_default()
 }
 
 /// The assistant's turn that a template writes for these calls (names, and arguments as JSON objects), without what the
@@ -80,7 +80,7 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
         let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return None };
         turn.calls.push(Call { name: (*name).to_owned(), id: format!("call{number:05}"), arguments });
     }
-    let rendered = on_stack(|| Lab::new(template).turn(&SENTINELS[0], &turn, style(spec))).ok()?.ok()?;
+    let rendered = with_big_stack(|| Lab::new(template).turn(&SENTINELS[0], &turn, style(spec))).ok()?.ok()?;
     let body = until_end(&rendered, spec);
     Some(body.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(body).to_owned())
 }

@@ -1,6 +1,6 @@
 //! `strftime_now` over a fixed moment: the same template gives the same text on every day.
 
-use super::error::{Fault, Outcome};
+use crate::error::{Fault, Outcome};
 
 /// The moment that `strftime_now` tells, without a time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Clock {
     }
 
     /// Python's `strftime`, in the C locale. Flags `-`, `_`, `0`, `^` as in glibc.
-    pub(super) fn strftime(&self, format: &str) -> Outcome<String> {
+    pub(crate) fn strftime(&self, format: &str) -> Outcome<String> {
         let mut out = String::new();
         let mut chars = format.chars();
         while let Some(c) = chars.next() {

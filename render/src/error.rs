@@ -69,7 +69,7 @@ macro_rules! place_accessors {
 }
 
 impl TemplateError {
-    pub(super) fn new(name: &str, source: &str, line: usize, message: String) -> TemplateError {
+    pub(crate) fn new(name: &str, source: &str, line: usize, message: String) -> TemplateError {
         TemplateError(Place::new(name, source, line, message))
     }
 
@@ -77,7 +77,7 @@ impl TemplateError {
 }
 
 impl RenderError {
-    pub(super) fn new(name: &str, source: &str, fault: Fault) -> RenderError {
+    pub(crate) fn new(name: &str, source: &str, fault: Fault) -> RenderError {
         let Cause { kind, line, message } = *fault.0;
         RenderError { kind, place: Place::new(name, source, line.unwrap_or(1) as usize, message) }
     }
@@ -135,7 +135,7 @@ fn excerpt(name: &str, source: &str, line: usize) -> String {
 
 /// An error on its way up: the innermost node that has a line gives it.
 #[derive(Debug)]
-pub(super) struct Fault(Box<Cause>);
+pub(crate) struct Fault(Box<Cause>);
 
 #[derive(Debug)]
 struct Cause {
@@ -153,24 +153,24 @@ impl Fault {
         Fault(Box::new(Cause { kind, line: None, message }))
     }
 
-    pub(super) fn new(message: impl Into<String>) -> Fault {
+    pub(crate) fn new(message: impl Into<String>) -> Fault {
         Fault::of(RenderErrorKind::Other, message.into())
     }
 
-    pub(super) fn raised(message: impl Into<String>) -> Fault {
+    pub(crate) fn raised(message: impl Into<String>) -> Fault {
         Fault::of(RenderErrorKind::Raised, message.into())
     }
 
-    pub(super) fn limit(message: impl Into<String>) -> Fault {
+    pub(crate) fn limit(message: impl Into<String>) -> Fault {
         Fault::of(RenderErrorKind::Limit, message.into())
     }
 
     /// Sets the line, unless a node further in has.
-    pub(super) fn at(mut self, line: u32) -> Fault {
+    pub(crate) fn at(mut self, line: u32) -> Fault {
         self.0.line.get_or_insert(line);
         self
     }
 }
 
 /// What everything inside the renderer returns.
-pub(super) type Outcome<T> = Result<T, Fault>;
+pub(crate) type Outcome<T> = Result<T, Fault>;

@@ -41,16 +41,16 @@ impl Reads {
         self.whole.extend(other.whole.iter().cloned());
     }
 
-    pub(super) fn key(&mut self, container: &str, key: &str) {
+    pub(crate) fn key(&mut self, container: &str, key: &str) {
         let path = if container.is_empty() { key.to_owned() } else { format!("{container}.{key}") };
         self.paths.insert(path);
     }
 
-    pub(super) fn element(&mut self, container: &str) {
+    pub(crate) fn element(&mut self, container: &str) {
         self.paths.insert(format!("{container}[]"));
     }
 
-    pub(super) fn took_whole(&mut self, container: &str) {
+    pub(crate) fn took_whole(&mut self, container: &str) {
         if !self.whole.contains(container) && !self.within_whole(container) {
             self.whole.insert(container.to_owned());
         }

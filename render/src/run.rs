@@ -1,78 +1,67 @@
-//! One render's accounts: fuel, bytes, depth, what was read, what must be taken apart at the end.
-//! Everything that can cost a template's author nothing and us a lot passes through here.
+//! The accounts of one render: steps, bytes and depth used, what was read of the context, and which values must be emptied
+//! at the end.
+//!
+//! Everything that is cheap for a template to ask for and expensive to do is paid for here first. Nothing here knows
+//! values or evaluates.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::clock::Clock;
-use super::error::{Fault, Outcome};
-use super::reads::Reads;
-use super::value::{Dict, List, Namespace, Value};
+use crate::clock::Clock;
+use crate::error::{Fault, Outcome};
+use crate::limits::Limits;
+use crate::reads::Reads;
 
-/// What one render may use up. A legitimate template stays far below the defaults.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Steps: expressions and statements evaluated; touching 64 bytes costs one more.
-    pub fuel: u64,
-    /// Bytes of the rendered text.
-    pub output_bytes: usize,
-    /// Bytes that all values made during the render take together, dead ones included; so no more can be
-    /// alive at any moment.
-    pub value_bytes: usize,
-    /// Nesting of evaluation: macros in macros, loops in loops, brackets in brackets.
-    pub depth: u32,
-    /// Bytes of the template's source.
-    pub source_bytes: usize,
+/// What a value counts for among the [`Limits::value_bytes`]: at least its real size.
+pub(crate) const VALUE_BYTES: usize = 32;
+
+/// A container that can be emptied.
+pub(crate) trait Clear {
+    fn clear(&self);
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { fuel: 3_000_000, output_bytes: 16 << 20, value_bytes: 64 << 20, depth: 1_000, source_bytes: 2 << 20 }
-    }
-}
-
-/// How deep lists and dicts may nest.
-pub(super) const NESTING: u32 = 200;
-
-pub(super) struct Run {
+/// The accounts of one render.
+pub(crate) struct Run {
     limits: Limits,
-    pub(super) clock: Clock,
+    pub(crate) clock: Clock,
     fuel: Cell<u64>,
     bytes: Cell<usize>,
     depth: Cell<u32>,
+    too_deep: Cell<bool>,
+    /// Present if reads are recorded.
     reads: Option<RefCell<Reads>>,
-    mutable: RefCell<Vec<Value>>,
+    changing: RefCell<Vec<Rc<dyn Clear>>>,
 }
 
 impl Run {
-    pub(super) fn new(limits: Limits, clock: Clock, watch: bool) -> Run {
+    pub(crate) fn new(limits: Limits, clock: Clock, record_reads: bool) -> Run {
         Run {
             clock,
             fuel: Cell::new(limits.fuel),
             bytes: Cell::new(0),
             depth: Cell::new(0),
-            reads: watch.then(RefCell::default),
-            mutable: RefCell::default(),
+            too_deep: Cell::new(false),
+            reads: record_reads.then(RefCell::default),
+            changing: RefCell::default(),
             limits,
         }
     }
 
-    pub(super) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    pub(super) fn watches(&self) -> bool {
+    pub(crate) fn records_reads(&self) -> bool {
         self.reads.is_some()
     }
 
     /// Steps that are left.
-    pub(super) fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.fuel.get()
     }
 
     /// Pays for `n` steps.
-    pub(super) fn steps(&self, n: u64) -> Outcome<()> {
+    pub(crate) fn steps(&self, n: u64) -> Outcome<()> {
         match self.fuel.get().checked_sub(n) {
             Some(left) => {
                 self.fuel.set(left);
@@ -85,13 +74,14 @@ impl Run {
         }
     }
 
-    /// Pays for reading `bytes`.
-    pub(super) fn scan(&self, bytes: usize) -> Outcome<()> {
+    /// Pays for reading or writing `bytes`.
+    pub(crate) fn scan(&self, bytes: usize) -> Outcome<()> {
         self.steps(bytes as u64 / 64 + 1)
     }
 
-    /// Pays for a value of `bytes`, before it is made.
-    pub(super) fn make(&self, bytes: usize) -> Outcome<()> {
+    /// Pays for a value of `bytes`. To be called before the value is made, so that its memory is never allocated if the
+    /// limit is reached.
+    pub(crate) fn make(&self, bytes: usize) -> Outcome<()> {
         let used = self.bytes.get().saturating_add(bytes);
         if used > self.limits.value_bytes {
             return Err(Fault::limit(format!("values of more than {} bytes", self.limits.value_bytes)));
@@ -101,80 +91,82 @@ impl Run {
     }
 
     /// Pays for `n` elements of a list.
-    pub(super) fn make_items(&self, n: usize) -> Outcome<()> {
-        self.make(n.saturating_mul(size_of::<Value>()))
+    pub(crate) fn make_items(&self, n: usize) -> Outcome<()> {
+        self.make(n.saturating_mul(VALUE_BYTES))
     }
 
-    /// Goes one level deeper; the guard comes back up.
-    pub(super) fn deeper(&self) -> Outcome<Level<'_>> {
+    /// Goes one level deeper, until the guard is dropped.
+    pub(crate) fn deeper(&self) -> Outcome<Level<'_>> {
         let depth = self.depth.get() + 1;
         if depth > self.limits.depth {
-            return Err(Fault::limit(format!("nested deeper than {}: an endless recursion?", self.limits.depth)));
+            self.too_deep.set(true);
+            return Err(Fault::limit(format!(
+                "evaluation nests more than {} deep: an endless recursion?",
+                self.limits.depth
+            )));
         }
         self.depth.set(depth);
         Ok(Level(&self.depth))
     }
 
-    pub(super) fn read_key(&self, dict: &Dict, key: &str) {
-        if let (Some(reads), Some(path)) = (&self.reads, &dict.path) {
+    /// Records that `key` of the object at `path` was looked for.
+    pub(crate) fn read_key(&self, path: &Option<Rc<str>>, key: &str) {
+        if let (Some(reads), Some(path)) = (&self.reads, path) {
             reads.borrow_mut().key(path, key);
         }
     }
 
-    pub(super) fn read_variable(&self, name: &str) {
+    /// Records that a variable of the context was looked for.
+    pub(crate) fn read_variable(&self, name: &str) {
         if let Some(reads) = &self.reads {
             reads.borrow_mut().key("", name);
         }
     }
 
-    pub(super) fn read_element(&self, list: &List) {
-        if let (Some(reads), Some(path)) = (&self.reads, &list.path) {
+    /// Records that elements of the list at `path` were looked at.
+    pub(crate) fn read_element(&self, path: &Option<Rc<str>>) {
+        if let (Some(reads), Some(path)) = (&self.reads, path) {
             reads.borrow_mut().element(path);
         }
     }
 
-    pub(super) fn read_whole(&self, path: &Option<Rc<str>>) {
+    /// Records that the object or list at `path` was used as a whole.
+    pub(crate) fn read_whole(&self, path: &Option<Rc<str>>) {
         if let (Some(reads), Some(path)) = (&self.reads, path) {
             reads.borrow_mut().took_whole(path);
         }
     }
 
-    /// Remembers a list that is about to change in place.
-    pub(super) fn mutates_list(&self, list: &Rc<List>) {
-        if !list.mutated.replace(true) {
-            self.mutable.borrow_mut().push(Value::List(list.clone()));
+    /// Must be called before a container changes in place. `known` belongs to the container and says whether this was
+    /// called before.
+    pub(crate) fn will_change<C: Clear + 'static>(&self, container: &Rc<C>, known: &Cell<bool>) {
+        if !known.replace(true) {
+            self.remember(container.clone());
         }
     }
 
-    /// Remembers a dict that is about to change in place.
-    pub(super) fn mutates_dict(&self, dict: &Rc<Dict>) {
-        if !dict.mutated.replace(true) {
-            self.mutable.borrow_mut().push(Value::Dict(dict.clone()));
-        }
+    /// Remembers a container that may come to contain itself.
+    pub(crate) fn remember(&self, container: Rc<dyn Clear>) {
+        self.changing.borrow_mut().push(container);
     }
 
-    /// Remembers a namespace, which is there to be changed.
-    pub(super) fn namespace(&self, namespace: &Rc<Namespace>) {
-        self.mutable.borrow_mut().push(Value::Namespace(namespace.clone()));
+    /// Whether the render ended because it nested too deep.
+    pub(crate) fn went_too_deep(&self) -> bool {
+        self.too_deep.get()
     }
 
-    /// Ends the render. Whatever could contain itself is emptied, so that nothing leaks, and one after
-    /// another, so that long chains are not dropped by recursion.
-    pub(super) fn finish(self) -> Reads {
-        for value in self.mutable.borrow().iter() {
-            match value {
-                Value::List(list) => drop(list.items.take()),
-                Value::Dict(dict) => drop(dict.map.take()),
-                Value::Namespace(namespace) => drop(namespace.attrs.take()),
-                _ => {}
-            }
+    /// Ends the render. Every container that could contain itself is emptied, so that no cycle leaks. They are emptied one
+    /// after another, so that a long chain of values is not dropped by deep recursion.
+    pub(crate) fn finish(self) -> Reads {
+        for container in self.changing.borrow().iter() {
+            container.clear();
         }
         self.reads.map(RefCell::into_inner).unwrap_or_default()
     }
 }
 
 /// One level of depth, until dropped.
-pub(super) struct Level<'r>(&'r Cell<u32>);
+pub(crate) struct Level<'r>(&'r Cell<u32>);
 
 impl Drop for Level<'_> {
     fn drop(&mut self) {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use unjinja_analyzer::Naming;
 use unjinja_codegen::interpreter;
-use unjinja_render::Template;
+use unjinja_render::{RenderOptions, Template};
 use unjinja_spec::FormatSpec;
 
 /// What does not hold of a template that is rendered, if anything does not.
@@ -27,7 +27,7 @@ pub fn render(text: &str) -> Result<(), String> {
         "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>",
     });
     let first = template.render(&context);
-    let (second, _) = template.render_watched(&context);
+    let second = template.render_with(&context, &RenderOptions::new().record_reads(true)).result;
     if first != second {
         return Err(format!("two renders differ: {first:?}, {second:?}"));
     }

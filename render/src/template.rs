@@ -1,0 +1,272 @@
+//! The public types: a parsed template, and how it is rendered.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::error::{Fault, Outcome, RenderError, TemplateError};
+use crate::eval::interpreter::Interpreter;
+use crate::eval::statements;
+use crate::limits::Limits;
+use crate::reads::Reads;
+use crate::run::Run;
+use crate::stack::{self, with_big_stack};
+use crate::syntax::ast::Body;
+use crate::syntax::{inspect, parse};
+use crate::value::json::from_json;
+use crate::value::map::Key;
+use crate::value::types::{Global, Map, Text, Value};
+
+/// A parsed chat template.
+///
+/// A clone shares the parsed template. Rendering does not change it, so one template serves any number of threads.
+#[derive(Debug, Clone)]
+pub struct Template {
+    name: Arc<str>,
+    source: Arc<str>,
+    body: Arc<Body>,
+    limits: Limits,
+    clock: Clock,
+    tokens: SpecialTokens,
+}
+
+/// The texts of a model's special tokens, as its `tokenizer_config.json` gives them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SpecialTokens {
+    /// `bos_token`: begins every text.
+    pub bos: Option<String>,
+    /// `eos_token`: ends every turn or text.
+    pub eos: Option<String>,
+}
+
+/// What a render is to do besides returning the text. The default: the template's own limits, and nothing is recorded.
+#[derive(Debug, Clone, Default)]
+pub struct RenderOptions {
+    limits: Option<Limits>,
+    record_reads: bool,
+}
+
+impl RenderOptions {
+    /// The default options.
+    pub fn new() -> RenderOptions {
+        RenderOptions::default()
+    }
+
+    /// Renders within these limits instead of the template's.
+    pub fn limits(mut self, limits: Limits) -> RenderOptions {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// Records which parts of the context the template looks at.
+    pub fn record_reads(mut self, record: bool) -> RenderOptions {
+        self.record_reads = record;
+        self
+    }
+}
+
+/// A finished render, successful or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text, or why there is none.
+    pub result: Result<String, RenderError>,
+    /// What the template looked at, up to the error if there was one. Empty unless
+    /// [`RenderOptions::record_reads`] was set.
+    pub reads: Reads,
+    /// The steps that the render took; see [`Limits::fuel`].
+    pub steps: u64,
+}
+
+impl Template {
+    /// Parses a template. `name` is used in error messages: a file name or a model's name.
+    ///
+    /// # Errors
+    /// A syntax error, or a source that is too large or nests too deep to be a chat template; with the line and an excerpt.
+    ///
+    /// ```
+    /// use unjinja_render::Template;
+    ///
+    /// let error = Template::parse("broken.jinja", "Hi\n{% if name %}").unwrap_err();
+    /// assert_eq!(error.line(), 2);
+    /// assert_eq!(error.message(), "`if` is opened here and never closed with `endif`");
+    /// ```
+    pub fn parse(name: &str, source: &str) -> Result<Template, TemplateError> {
+        let limits = Limits::default();
+        if source.len() > limits.source_bytes {
+            let message = format!("the source has {} bytes; {} are allowed", source.len(), limits.source_bytes);
+            return Err(TemplateError::new(name, "", 1, message));
+        }
+        let text = parse::normalise(source);
+        let body = with_big_stack(|| parse::parse(name, &text, stack::bounds()));
+        let (line, message) = match body {
+            Ok(Ok(body)) => {
+                return Ok(Template {
+                    name: name.into(),
+                    source: source.into(),
+                    body: Arc::new(body),
+                    limits,
+                    clock: Clock::default(),
+                    tokens: SpecialTokens::default(),
+                });
+            }
+            Ok(Err(problem)) => (problem.line.max(1), problem.message),
+            Err(panicked) => (1, panicked.to_string()),
+        };
+        Err(TemplateError::new(name, &text, line, message))
+    }
+
+    /// The same template with other limits.
+    pub fn with_limits(mut self, limits: Limits) -> Template {
+        self.limits = limits;
+        self
+    }
+
+    /// The same template at another time, for `strftime_now`.
+    pub fn with_clock(mut self, clock: Clock) -> Template {
+        self.clock = clock;
+        self
+    }
+
+    /// The same template with the special tokens of a tokenizer: `bos_token` and `eos_token` have these texts, unless the
+    /// context has variables of these names.
+    ///
+    /// ```
+    /// use unjinja_render::{SpecialTokens, Template};
+    ///
+    /// let tokens = SpecialTokens { eos: Some("</s>".to_owned()), ..SpecialTokens::default() };
+    /// let template = Template::parse("turn.jinja", "{{ text + eos_token }}")?.with_tokens(tokens);
+    /// assert_eq!(template.render(&serde_json::json!({ "text": "hi" }))?, "hi</s>");
+    /// assert_eq!(template.render(&serde_json::json!({ "text": "hi", "eos_token": "." }))?, "hi.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_tokens(mut self, tokens: SpecialTokens) -> Template {
+        self.tokens = tokens;
+        self
+    }
+
+    /// The special tokens given with [`with_tokens`](Template::with_tokens).
+    pub fn tokens(&self) -> &SpecialTokens {
+        &self.tokens
+    }
+
+    /// The name given to [`parse`](Template::parse).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The source given to [`parse`](Template::parse).
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The limits of a render.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Renders the template as `apply_chat_template` would. `context` is a JSON object of variables: `messages`, `tools`,
+    /// `add_generation_prompt` and whatever else the template reads; `null` is no variables.
+    ///
+    /// # Errors
+    /// Whatever Jinja2 would raise, with its line; and [`RenderErrorKind::Limit`](crate::RenderErrorKind::Limit) if the
+    /// template needs more than its [`Limits`].
+    pub fn render(&self, context: &serde_json::Value) -> Result<String, RenderError> {
+        self.render_with(context, &RenderOptions::default()).result
+    }
+
+    /// Renders the template and reports on the render.
+    ///
+    /// ```
+    /// use unjinja_render::{RenderOptions, Template};
+    ///
+    /// let template = Template::parse("t.jinja", "{% if enable_thinking is defined %}think{% endif %}")?;
+    /// let rendered = template.render_with(&serde_json::json!({}), &RenderOptions::new().record_reads(true));
+    /// assert_eq!(rendered.result?, "");
+    /// assert!(rendered.reads.contains("enable_thinking"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn render_with(&self, context: &serde_json::Value, options: &RenderOptions) -> Rendered {
+        let limits = options.limits.as_ref().unwrap_or(&self.limits);
+        // Nearly every template nests so little that it fits into any stack. Starting a thread for it would take longer
+        // than the render. A render has no side effects, so one that turns out to need more is done again.
+        let first = stack::caught(|| self.attempt(context, options, limits));
+        let (outcome, steps_on_panic) = match first {
+            Ok(Attempt { too_deep: true, .. }) if stack::can_grow() => {
+                (with_big_stack(|| self.attempt(context, options, limits)), limits.fuel)
+            }
+            other => (other, limits.fuel),
+        };
+        match outcome {
+            Ok(attempt) => attempt.rendered,
+            Err(panicked) => Rendered {
+                result: Err(self.error(Fault::new(panicked.to_string()))),
+                reads: Reads::default(),
+                steps: steps_on_panic,
+            },
+        }
+    }
+
+    /// One render on the current stack.
+    fn attempt(&self, context: &serde_json::Value, options: &RenderOptions, limits: &Limits) -> Attempt {
+        let on_this_stack = Limits { depth: limits.depth.min(stack::bounds().evaluation_depth), ..limits.clone() };
+        let shallower = on_this_stack.depth < limits.depth;
+        let run = Run::new(on_this_stack, self.clock, options.record_reads);
+        let result = variables(&run, context, &self.tokens)
+            .and_then(|map| statements::template(Interpreter::new(&run, map), &self.body))
+            .map_err(|fault| self.error(fault));
+        let (steps, too_deep) = (limits.fuel - run.left(), shallower && run.went_too_deep());
+        Attempt { rendered: Rendered { result, reads: run.finish(), steps }, too_deep }
+    }
+
+    fn error(&self, fault: Fault) -> RenderError {
+        RenderError::new(&self.name, &parse::normalise(&self.source), fault)
+    }
+
+    /// The variables that the template reads and does not set itself: what an application may pass.
+    ///
+    /// ```
+    /// use unjinja_render::Template;
+    ///
+    /// let template = Template::parse("t.jinja", "{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}")?;
+    /// assert_eq!(template.variables().into_iter().collect::<Vec<_>>(), ["eos_token", "messages"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn variables(&self) -> BTreeSet<String> {
+        let is_global = |name: &str| Global::named(name).is_some();
+        with_big_stack(|| inspect::variables(&self.body, is_global)).unwrap_or_default()
+    }
+
+    /// The strings in the template, texts between tags and string constants alike: each once, in source order.
+    pub fn string_literals(&self) -> Vec<String> {
+        with_big_stack(|| inspect::strings(&self.body)).unwrap_or_default()
+    }
+}
+
+/// A render on one stack.
+struct Attempt {
+    rendered: Rendered,
+    /// Whether it ended because this stack allows less depth than the limits do.
+    too_deep: bool,
+}
+
+/// The variables that the template starts with.
+fn variables(run: &Run, context: &serde_json::Value, tokens: &SpecialTokens) -> Outcome<Map> {
+    let mut map = Map::default();
+    let mut insert = |name: &str, value: &serde_json::Value| -> Outcome<()> {
+        let value = from_json(run, value, run.records_reads().then_some(name))?;
+        let text = Text::plain(name);
+        map.insert(Key::Str(text.s.clone()), Value::Str(text), value);
+        Ok(())
+    };
+    for (name, token) in [("bos_token", &tokens.bos), ("eos_token", &tokens.eos)] {
+        if let (Some(token), None) = (token, context.get(name)) {
+            insert(name, &token.as_str().into())?;
+        }
+    }
+    match context {
+        serde_json::Value::Object(object) => object.iter().try_for_each(|(name, value)| insert(name, value))?,
+        serde_json::Value::Null => {}
+        _ => return Err(Fault::new("the context must be a JSON object of variables")),
+    }
+    Ok(map)
+}

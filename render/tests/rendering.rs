@@ -1,0 +1,196 @@
+//! Python's semantics against a table that Python wrote, recorded reads, errors, limits, and hostile templates.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use unjinja_render::{Limits, RenderErrorKind, RenderOptions, Template};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn render(source: &str, context: &Value) -> Result<String, String> {
+    let template = Template::parse("snippet", source).map_err(|e| e.to_string())?;
+    template.render(context).map_err(|e| e.to_string())
+}
+
+/// `snippets/cases.jsonl`: what Python's Jinja2 makes of each snippet (`snippets/regenerate.py`).
+#[test]
+fn snippets_render_as_in_python() -> Result<(), Failure> {
+    let mut rows = include_str!("snippets/cases.jsonl").lines().map(serde_json::from_str::<Value>);
+    let context = rows.next().ok_or("no context")??;
+    let mut failures = Vec::new();
+    for row in rows {
+        let row = row?;
+        let source = row["source"].as_str().ok_or("a row without a source")?;
+        match (render(source, &context["context"]), row["text"].as_str()) {
+            (Ok(ours), Some(text)) if ours == text => {}
+            (Err(_), None) => {}
+            (ours, text) => failures.push(format!("{source}\n  ours   {ours:?}\n  python {text:?} {}", row["error"])),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn reads_are_recorded() -> Result<(), Failure> {
+    let table: &[(&str, &[&str], &[&str])] = &[
+        ("{{ messages[0].get('x') }}", &["messages[].x"], &[]),
+        ("{{ 'x' in messages[0] }}", &["messages[].x"], &[]),
+        ("{{ messages[0].x is defined }}", &["messages[].x"], &[]),
+        ("{{ messages[0]['x'] }}", &["messages[].x"], &[]),
+        ("{{ messages | map(attribute='x') | list }}", &["messages[].x"], &[]),
+        ("{{ messages | selectattr('x', 'defined') | list | length }}", &["messages[].x"], &[]),
+        ("{% for m in messages[1:] %}{{ m.role }}{% endfor %}", &["messages[].role"], &["messages[].content"]),
+        ("{{ enable_thinking is defined }}", &["enable_thinking"], &["messages"]),
+        ("{% set tools = 1 %}{{ tools }}{{ namespace(a=1).a }}", &[], &["tools", "namespace"]),
+        ("{{ messages[0] | tojson }}", &["messages[].content"], &[]),
+        ("{% for k, v in messages[0].items() %}{{ k }}{% endfor %}", &["messages[].content"], &[]),
+        (
+            "{% macro f(m) %}{{ m.tool_calls[0].function.name }}{% endmacro %}{{ f(messages[1]) }}",
+            &["messages[].tool_calls[].function.name"],
+            &["messages[].tool_calls[].function.arguments"],
+        ),
+        ("{{ messages[0].nothing.more }}", &["messages[].nothing"], &[]),
+        ("{% if loop is defined %}{% endif %}", &[], &["loop"]),
+    ];
+    let context = json!({ "messages": [
+        { "role": "user", "content": "hi" },
+        { "role": "assistant", "tool_calls": [{ "function": { "name": "f", "arguments": { "a": 1 } } }] },
+    ] });
+    for (source, read, unread) in table {
+        let template = Template::parse("recorded", source)?;
+        let reads = template.render_with(&context, &RenderOptions::new().record_reads(true)).reads;
+        for path in *read {
+            assert!(reads.contains(path), "{source} reads {path}, recorded: {reads:?}");
+        }
+        for path in *unread {
+            assert!(!reads.contains(path), "{source} does not read {path}, recorded: {reads:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn variables_and_strings_are_found_without_rendering() -> Result<(), Failure> {
+    let source = "{% set x = bos %}A{{ x ~ 'B\\n' }}{% for m in messages %}{{ m.c or 'C' }}{{ loop.index }}{% endfor %}\
+        {% if t %}{% set y = 1 %}{% endif %}{{ y }}{% macro f(a) %}{{ a }}{{ q }}{% endmacro %}{{ f(1) }}{{ range(2) }}A";
+    let template = Template::parse("t", source)?;
+    let variables: Vec<String> = template.variables().into_iter().collect();
+    assert_eq!(variables, ["bos", "messages", "q", "t", "y"]);
+    assert_eq!(template.string_literals(), ["A", "B\n", "C"]);
+    Ok(())
+}
+
+#[test]
+fn errors_have_a_place() -> Result<(), Failure> {
+    let source = "a\n{% for x in [1] %}\n  {{ x.y.z }}\n{% endfor %}\n";
+    let error = Template::parse("place.jinja", source)?.render(&json!({})).err().ok_or("no error")?;
+    assert_eq!((error.kind(), error.name(), error.line()), (RenderErrorKind::Other, "place.jinja", 3));
+    assert!(error.excerpt().contains("3 │>   {{ x.y.z }}"), "{error}");
+
+    let error = Template::parse("refuses", "\n{{ raise_exception('no ' ~ 'tools') }}")?;
+    let error = error.render(&json!({})).err().ok_or("no error")?;
+    assert_eq!((error.kind(), error.message(), error.line()), (RenderErrorKind::Raised, "no tools", 2));
+
+    for (source, line) in
+        [("a\n{% if x %}\n", 2), ("{{ 'a\n", 1), ("{% for x in y %}\n{% endif %}", 2), ("\n{{ 1 + }}", 2)]
+    {
+        let error = Template::parse("broken", source).err().ok_or("no error")?;
+        assert_eq!(error.line(), line, "{error}");
+    }
+    Ok(())
+}
+
+/// Each ends soon with a limit's error, and none takes the process down.
+#[test]
+fn hostile_templates_end_in_an_error() -> Result<(), Failure> {
+    let nested = "{% set ns = namespace(v=[1]) %}{% for i in range(100000) %}";
+    let growing = "{% set ns = namespace(s='a', l=[1]) %}{% for i in range(60) %}";
+    let table = [
+        "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}".to_owned(),
+        "{% for i in range(100000) %}{% for j in range(100000) %}{{ 'a' * 99 }}{% endfor %}{% endfor %}".to_owned(),
+        "{{ 'a' * 10**9 }}".to_owned(),
+        "{{ [0] * 10**9 }}".to_owned(),
+        "{{ 10**10**10 }}".to_owned(),
+        "{{ range(10**9) }}".to_owned(),
+        "{{ range(10**30) }}".to_owned(),
+        "{{ 'a'.ljust(10**9) }}".to_owned(),
+        "{{ 'a' | center(10**9) }}".to_owned(),
+        "{{ 'a\nb' | indent(10**9) }}".to_owned(),
+        "{{ '%1000000000s' % 'a' }}".to_owned(),
+        "{{ '%.1000000000f' % 1.5 }}".to_owned(),
+        "{{ '{:1000000000}'.format('a') }}".to_owned(),
+        "{{ [1] | tojson(indent=10**9) }}".to_owned(),
+        "{{ [1] | batch(10**9, 'x') | list }}".to_owned(),
+        "{{ ('a' * 10**6).replace('a', 'b' * 10**6) }}".to_owned(),
+        "{% set s = 'a' * 10**7 %}{% for i in range(100000) %}{% set x = 'b' in s %}{% endfor %}".to_owned(),
+        format!("{growing}{{% set ns.s = ns.s + ns.s %}}{{% endfor %}}"),
+        format!("{growing}{{% set ns.s = ns.s ~ ns.s %}}{{% endfor %}}"),
+        format!("{growing}{{% set ns.l = ns.l + ns.l %}}{{% endfor %}}"),
+        format!("{growing}{{% set ns.l = [ns.l, ns.l] %}}{{% endfor %}}{{{{ ns.l }}}}"),
+        format!("{growing}{{% set ns.l = [ns.l, ns.l] %}}{{% endfor %}}{{{{ ns.l | tojson }}}}"),
+        format!("{growing}{{% set ns.l = (ns.l, ns.l) %}}{{% endfor %}}{{{{ ns.l < (ns.l[0], ns.l[0]) }}}}"),
+        format!("{nested}{{% set ns.v = [ns.v] %}}{{% endfor %}}"),
+        format!("{nested}{{% set y = [] %}}{{% set _ = y.append(ns.v) %}}{{% set ns.v = y %}}{{% endfor %}}"),
+        format!("{nested}{{% for x in [ns.v] %}}{{% set ns.v = loop %}}{{% endfor %}}{{% endfor %}}"),
+        "{% set x = [] %}{% set _ = x.append(x) %}{{ x }}".to_owned(),
+        "{% set x = {} %}{% set _ = x.update(x=x) %}{{ x | tojson }}".to_owned(),
+        "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}".to_owned(),
+        "{% macro f(n) %}{% if n %}{{ f(n-1) }}{{ f(n-1) }}{% endif %}{% endmacro %}{{ f(60) }}".to_owned(),
+        "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}".to_owned(),
+    ];
+    for source in table {
+        let template = Template::parse("hostile", &source)?;
+        let start = Instant::now();
+        let error = template.render(&json!({})).err().ok_or_else(|| format!("{source} renders"))?;
+        assert_eq!(error.kind(), RenderErrorKind::Limit, "{source}: {error}");
+        // At most a second in a release build; tests are not optimised.
+        assert!(start.elapsed() < Duration::from_secs(20), "{source}: {:?}", start.elapsed());
+    }
+    Ok(())
+}
+
+/// Sources that would overflow a parser's or an interpreter's stack.
+#[test]
+fn endless_nesting_is_a_syntax_error() {
+    for source in [
+        format!("{{{{ {}1{} }}}}", "(".repeat(100_000), ")".repeat(100_000)),
+        format!("{{{{ {}1 }}}}", "-".repeat(4_900)),
+        format!("{{{{ {}1 }}}}", "not ".repeat(4_900)),
+        format!("{{{{ {}1 }}}}", "1+".repeat(2_400)),
+        format!("{{{{ x{} }}}}", ".a".repeat(2_400)),
+        format!("{{{{ x{} }}}}", "|upper".repeat(2_400)),
+        format!("{{{{ x{} }}}}", "[0]".repeat(100_000)),
+        format!("{}{}", "{% if 1 %}".repeat(5_000), "{% endif %}".repeat(5_000)),
+        format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 0 %}".repeat(50_000)),
+        "x".repeat(3 << 20),
+    ] {
+        assert!(Template::parse("deep", &source).is_err(), "{}…", source.chars().take(40).collect::<String>());
+    }
+}
+
+/// Chains of ten thousands of values are dropped without recursion.
+#[test]
+fn long_chains_are_dropped_without_recursion() -> Result<(), Failure> {
+    for step in [
+        "{% set y = [] %}{% set _ = ns.v.append(y) %}{% set ns.v = y %}",
+        "{% set ns.v = namespace(v=ns.v) %}",
+        "{% set g = ns.v %}{% macro f() %}{{ g }}{% endmacro %}{% set ns.v = f %}",
+    ] {
+        let source = format!("{{% set ns = namespace(v=[]) %}}{{% for i in range(50000) %}}{step}{{% endfor %}}ok");
+        assert_eq!(render(&source, &json!({}))?, "ok");
+    }
+    Ok(())
+}
+
+#[test]
+fn limits_can_be_set() -> Result<(), Failure> {
+    let template = Template::parse("t", "{{ 'a' * 1000 }}")?;
+    assert_eq!(template.render(&json!({}))?.len(), 1000);
+    let mut limits = Limits::default();
+    limits.output_bytes = 999;
+    let tight = template.with_limits(limits);
+    assert_eq!(tight.render(&json!({})).map_err(|e| e.kind()), Err(RenderErrorKind::Limit));
+    Ok(())
+}
