@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Markers, Origin, State, StateId, Transition};
 
+use unjinja_spec::MarkerKey;
+
 use crate::plan::{self, Expr, Literal, Plan, Role};
 
 /// The states of a plan, and those that have a special meaning.
@@ -193,12 +195,6 @@ struct Builder {
     after: HashMap<usize, &'static str>,
 }
 
-/// Whether a marker's core cannot be the beginning of a JSON value or of what follows one.
-fn is_tag(core: &str) -> bool {
-    core.starts_with('<')
-        || (core.starts_with('[') && core[1..].starts_with(|c: char| c.is_ascii_uppercase() || c == '/'))
-}
-
 /// What a state behind a hole is named after.
 fn hole_key(hole: &plan::Hole) -> &'static str {
     match hole.reads {
@@ -227,7 +223,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<Conflict>> {
                     after.insert(*to, hole_key(&graph.holes[*hole]));
                 }
                 Edge::Literal(literal) => {
-                    after.insert(*to, graph.literals[*literal].key);
+                    after.insert(*to, graph.literals[*literal].key.as_str());
                 }
                 _ => {}
             }
@@ -417,7 +413,7 @@ impl Builder {
                         if matches!(reads, Hole::Json | Hole::Object(_)) {
                             // Tags, which cannot stand in JSON outside a string.
                             let mut stops = self.exits(hole);
-                            stops.retain(|(_, literal, _)| is_tag(&self.graph.literals[*literal].core));
+                            stops.retain(|(_, literal, _)| unjinja_spec::begins_tag(&self.graph.literals[*literal].core));
                             self.set_markers(index, stops);
                         }
                     }
@@ -453,8 +449,8 @@ impl Builder {
             actions.extend(eager);
             let literal = self.graph.literals[literal].clone();
             actions.extend(match literal.key {
-                "content.start" => Some(Action::OpenContent),
-                "content.end" => Some(Action::CloseContent),
+                MarkerKey::ContentStart => Some(Action::OpenContent),
+                MarkerKey::ContentEnd => Some(Action::CloseContent),
                 _ => None,
             });
             let confirm = if literal.role == Role::TurnEnd {
@@ -471,7 +467,7 @@ impl Builder {
                 confirm,
                 take: !literal.peek,
             };
-            let transition = transition(literal.key, actions, next, literal.origin);
+            let transition = transition(literal.key.as_str(), actions, next, literal.origin);
             let ends = |marker: &Marker| marker.confirm == Confirm::End;
             match found.iter().find(|(other, _)| other.core == marker.core && ends(other) == ends(&marker)) {
                 None => found.push((marker, transition)),

@@ -4,6 +4,7 @@
 //! what a spec is: lowering writes it, determinizing reads it.
 
 use unjinja_runtime::abi_2::{self as program, Action, Origin};
+use unjinja_spec::MarkerKey;
 
 /// The grammar of one assistant turn of one model.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,7 @@ impl Expr {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     /// The key of the spec that it comes from.
-    pub key: &'static str,
+    pub key: MarkerKey,
     /// What must stand there; neither empty nor with white space at its ends.
     pub core: String,
     /// White space before the core.

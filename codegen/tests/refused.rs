@@ -2,7 +2,7 @@
 
 use unjinja_codegen::interpreter;
 use unjinja_runtime::Interpreter;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, MarkerKey};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -11,7 +11,7 @@ fn with_alternatives(alternatives: &[String]) -> Result<Result<Interpreter, Stri
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/specs/qwen_qwen3_0_6b.toml"))?;
     let mut spec = FormatSpec::from_toml(&text, "qwen_qwen3_0_6b.toml")?;
-    spec.alternatives.insert("tools.per_call_start".to_owned(), alternatives.to_vec());
+    spec.alternatives.insert(MarkerKey::CallStart, alternatives.to_vec());
     Ok(interpreter(&spec).map_err(|error| error.to_string()))
 }
 

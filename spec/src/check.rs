@@ -1,9 +1,7 @@
 //! What a spec must say to be of use: the markers that its formats need, and no two statements that
 //! contradict each other. Everything is checked, whatever else is wrong.
 
-use crate::model::{
-    CallIdPosition, Channel, ContentMode, FormatSpec, MARKERS, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
-};
+use crate::model::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, ToolFormat, Tools};
 use crate::text;
 
 /// Something that a spec lacks or contradicts.
@@ -200,13 +198,10 @@ impl Findings {
 
     fn alternatives(&mut self, spec: &FormatSpec) {
         for (key, texts) in &spec.alternatives {
-            let place = format!("alternatives.{key:?}");
-            if !MARKERS.contains(&key.as_str()) {
-                let next = match text::nearest(key, MARKERS) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "write the dotted key of a marker, such as \"tools.per_call_start\"".to_owned(),
-                };
-                self.add(&place, &["alternatives"], format!("`{key}` is no marker that may have alternatives"), &next);
+            let place = format!("alternatives.\"{key}\"");
+            if !key.may_have_alternatives() {
+                let cause = format!("`{key}` cannot have alternatives");
+                self.add(&place, &["alternatives"], cause, "remove it; only markers that a model writes can have them");
             }
             if texts.iter().any(|text| !has_core(text)) {
                 let cause = format!("an alternative of `{key}` is nothing but white space");

@@ -5,32 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::marker::MarkerKey;
+
 /// The version of the spec language that this crate reads and writes.
 pub const SPEC_VERSION: u32 = 1;
-
-/// The markers that may have alternatives, by their keys.
-pub const MARKERS: [&str; 20] = [
-    "content.end",
-    "content.start",
-    "reasoning.empty",
-    "reasoning.end",
-    "reasoning.start",
-    "tools.arguments.end",
-    "tools.arguments.name_prefix",
-    "tools.arguments.name_suffix",
-    "tools.arguments.other_name_suffix",
-    "tools.arguments.separator",
-    "tools.arguments.start",
-    "tools.arguments.value_suffix",
-    "tools.function.close",
-    "tools.function.name_prefix",
-    "tools.function.name_suffix",
-    "tools.per_call_end",
-    "tools.per_call_start",
-    "tools.section_end",
-    "tools.section_start",
-    "turn.end",
-];
 
 /// How the output of one model is to be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,10 +39,9 @@ pub struct FormatSpec {
     /// How tool calls are written.
     #[serde(default)]
     pub tools: Tools,
-    /// Other texts that do what a marker does, by the marker's key, one of [`MARKERS`]: models write more than
-    /// templates do.
+    /// Other texts that do what a marker does, by the marker's dotted key: models write more than templates do.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub alternatives: BTreeMap<String, Vec<String>>,
+    pub alternatives: BTreeMap<MarkerKey, Vec<String>>,
     /// The tokens that matter to whoever runs the model.
     #[serde(default)]
     pub tokens: Tokens,
