@@ -67,6 +67,6 @@ fn a_build_script_takes_all_kinds() -> Done {
     assert_eq!(specs.iter().map(|spec| spec.turn.end.as_str()).collect::<Vec<_>>(), ["<stop>"]);
     write(&root, &[("m.jinja", WITH_TOKENS)])?;
     let error = Templates::new(&root).specs().unwrap_err().to_string();
-    assert_eq!(error, "tokenizer_config.json and m.jinja both make a parser named `m`");
+    assert_eq!(error, "tokenizer_config.json and m.jinja would both become the module `m`: rename one of them");
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use unjinja_build::SourceExt;
 use unjinja_spec::{FormatSpec, ReasoningMode};
 
 use clap::Args;
@@ -93,7 +94,7 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<A
         // What the template's own file says counts more.
         template.tokens.bos = template.tokens.bos.or(said.tokens.bos);
         template.tokens.eos = template.tokens.eos.or(said.tokens.eos);
-        let naming = unjinja_build::naming_of(&template, &said.source);
+        let naming = template.naming(&said.source);
         match crate::log::analyze(&template, &naming) {
             Ok(spec) => analysed.add(spec),
             Err(error) => analysed.problems.push((file, error.to_string())),

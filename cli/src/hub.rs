@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, RepoTypeModel, split_id};
-use unjinja_build::{MODEL_FILES, Source};
+use unjinja_build::{MODEL_FILES, Source, SourceExt};
 
 use crate::manifest::OnHub;
 
@@ -218,8 +218,7 @@ fn text_in(path: &PathBuf, wanted: &OnHub) -> Result<String, Trouble> {
         }
         None => sources.first().ok_or_else(|| Trouble::Empty("it holds no template".to_owned()))?,
     };
-    let template = unjinja_build::template_of(&source)
-        .map_err(|error| Trouble::Problem(format!("this is no template: {error}")))?;
+    let template = source.template().map_err(|error| Trouble::Problem(format!("this is no template: {error}")))?;
     if !template.variables().contains("messages") {
         return Err(Trouble::Problem("this is no chat template: it reads no `messages`".to_owned()));
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use unjinja_build::SourceExt;
 use unjinja_render::Template;
 
 use crate::failure::{Done, Failure};
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             let path = input::in_folder(folder, name)?;
             let template = known.entry(name.to_owned()).or_insert_with(|| {
                 let source = input::template(&path).map_err(|e| e.to_string())?;
-                unjinja_build::template_of(&source).map_err(|e| e.to_string())
+                source.template().map_err(|e| e.to_string())
             });
             let template = template.as_ref().map_err(Clone::clone)?;
             let context = line.get("context").ok_or("`context` is missing")?;
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
     let Some(path) = &arguments.template else { return Ok(()) };
     input::one_stdin(Some(path), &arguments.context, "the context")?;
-    let template = unjinja_build::template_of(&input::template(path)?).map_err(|e| Failure::Found(e.to_string()))?;
+    let template = input::template(path)?.template().map_err(|e| Failure::Found(e.to_string()))?;
     let (context, place) = if input::is_stdin(&arguments.context) {
         let mut context = String::new();
         std::io::stdin().read_to_string(&mut context)?;

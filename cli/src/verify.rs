@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use unjinja_analyzer::{Verification, verify};
-use unjinja_build::Source;
+use unjinja_build::{Source, SourceExt};
 
 use crate::failure::{Done, Failure};
 use crate::ui::{BAD, GOOD, Ui, WARNING, paint};
@@ -75,14 +75,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let spec = match crate::log::analyze(source, &unjinja_build::naming_of(source, "")) {
+    let spec = match crate::log::analyze(source, &source.naming("")) {
         Ok(spec) => spec,
         Err(error) => return Ok(Outcome::Broken(error.to_string())),
     };
     if let Some(reason) = spec.unsupported {
         return Ok(Outcome::Unsupported(reason));
     }
-    let template = unjinja_build::template_of(source).map_err(|e| Failure::Found(e.to_string()))?;
+    let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
     let mut all = Verification::default();
     for seed in &arguments.seed {
         let one = verify(&template, &spec, arguments.count, *seed);

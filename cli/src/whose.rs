@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value};
-use unjinja_build::Source;
+use unjinja_build::{Source, SourceExt};
 use unjinja_codegen::Lowered;
 use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions};
 use unjinja_runtime::{ChatParser, ChatStream, Chunk, Message, Options, Stream, Tools};
@@ -153,8 +153,7 @@ fn with_lowered(spec: FormatSpec) -> Result<(FormatSpec, Lowered), Failure> {
 /// The spec of a template, with the overlay that is named, stands beside it or is known for this text.
 pub(crate) fn analysed(path: &Path, overlay: Option<&Path>) -> Result<FormatSpec, Failure> {
     let source = input::template(path)?;
-    let spec = crate::log::analyze(&source, &unjinja_build::naming_of(&source, ""))
-        .map_err(|e| Failure::Found(e.to_string()))?;
+    let spec = crate::log::analyze(&source, &source.naming("")).map_err(|e| Failure::Found(e.to_string()))?;
     corrected(spec, overlay, &source)
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unjinja_analyzer::trace::Comparison;
-use unjinja_build::Source;
+use unjinja_build::{Source, SourceExt};
 use unjinja_spec::FormatSpec;
 
 use crate::failure::{Done, Failure};
@@ -101,7 +101,7 @@ fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// The spec of a template; or why there is none.
 fn analysed(source: &Source, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
-    let naming = unjinja_build::naming_of(&source, "");
+    let naming = source.naming("");
     let observe = &mut |comparison: &Comparison| {
         log::comparison(&naming.file, comparison);
         comparisons.push(comparison.clone());
