@@ -203,10 +203,7 @@ mod tests {
     #[test]
     fn errors_list_the_names() {
         let ambiguous = LookupError::Ambiguous { name: "lark".to_owned(), candidates: vec!["big_lark", "small_lark"] };
-        assert_eq!(
-            ambiguous.to_string(),
-            r#""lark" is the name of several models: use one of big_lark, small_lark"#
-        );
+        assert_eq!(ambiguous.to_string(), r#""lark" is the name of several models: use one of big_lark, small_lark"#);
         let unknown = LookupError::Unknown { name: "x".to_owned(), near: Vec::new() };
         assert_eq!(unknown.to_string(), r#"no supported model is called "x""#);
     }
