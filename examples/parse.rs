@@ -1,9 +1,9 @@
-//! The main job: a chat template, the format spec that it was turned into, and a model's output that the compiled
-//! parser reads while it arrives.
+//! Shows the whole way: a chat template, the format spec that the analysis derived from it, and a model's output that the
+//! compiled parser reads while it arrives.
 //!
 //! ```text
 //! cargo run --release --example parse
-//! cargo run --release --example parse -- NAME FILE    # another template of templates/, an output of your own
+//! cargo run --release --example parse -- NAME FILE    # another template, your own output
 //! ```
 
 use std::error::Error;
@@ -21,24 +21,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(file) => std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?,
         None => OUTPUT.to_owned(),
     };
-    // An editor ends files with a line break that the model did not write.
+    // Editors end files with a line break that the model did not write.
     let output = output.strip_suffix('\n').unwrap_or(&output);
     let parsers = unjinja_app::all();
     let names: Vec<&str> = parsers.iter().map(|parser| &*parser.info().name).collect();
     let parser = parsers.iter().find(|parser| parser.info().name == name);
-    let parser = *parser.ok_or_else(|| format!("no parser is called {name:?}; there are {}", names.join(", ")))?;
+    let parser = *parser.ok_or_else(|| format!("no parser is called {name:?}; choose one of {}", names.join(", ")))?;
 
-    let file = parser.info().files.first().ok_or("the parser names no template")?;
+    let file = parser.info().files.first().ok_or("the parser has no template file")?;
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates").join(&**file);
     let spec = Path::new(unjinja_app::SPECS).join(format!("{name}.toml"));
-    println!("{} templates of templates/ are compiled in; this is {name}.\n", parsers.len());
+    println!("{} templates are compiled in; this is {name}.\n", parsers.len());
     heading("template");
     print!("{}", excerpt(&std::fs::read_to_string(template)?));
-    heading("spec, derived from it alone");
-    print!("{}", in_short(&std::fs::read_to_string(spec)?));
-    heading("a model's output");
+    heading("format spec, derived from the template alone");
+    print!("{}", main_tables(&std::fs::read_to_string(spec)?));
+    heading("output of the model");
     println!("{output}");
-    heading("as it arrives, 12 bytes at a time");
+    heading("events, as the output arrives 12 bytes at a time");
     let message = stream(parser, output)?;
     heading("message");
     println!("{}", serde_json::to_string_pretty(&message)?);
@@ -49,7 +49,7 @@ fn heading(text: &str) {
     println!("── {text} {}", "─".repeat(60_usize.saturating_sub(text.chars().count())));
 }
 
-/// The part of a template that writes tool calls, as far as it is easily found.
+/// The lines of a template that write tool calls: those from the last one that names them.
 fn excerpt(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let from = lines.iter().rposition(|line| line.contains("tool_calls")).unwrap_or(0);
@@ -57,8 +57,8 @@ fn excerpt(text: &str) -> String {
     shown.chain(["  …\n".to_owned()]).collect()
 }
 
-/// The tables of a spec that a reader of outputs cares about.
-fn in_short(spec: &str) -> String {
+/// The tables of a spec that say how an output is read.
+fn main_tables(spec: &str) -> String {
     let mut shown = false;
     let kept = spec.lines().filter(|line| {
         if let Some(table) = line.strip_prefix('[') {
@@ -69,6 +69,7 @@ fn in_short(spec: &str) -> String {
     kept.map(|line| format!("{line}\n")).collect()
 }
 
+/// Parses the output in pieces and prints each event.
 fn stream(parser: &dyn ChatParser, output: &str) -> Result<Message, Box<dyn Error>> {
     let options = Options::new().tools(&Tools::from_json(TOOLS)?).thinking(true);
     let mut message = Message::default();

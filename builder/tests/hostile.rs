@@ -1,7 +1,8 @@
-//! Templates made to hurt, each analysed in a process of its own: it ends within a time and within a memory, and says why.
+//! Hostile templates, each analysed in a process of its own: the analysis ends within limits of time and memory, with a
+//! spec or with an error that says why.
 //!
-//! A second and 256 MiB are promised of optimised code; unoptimised it may take longer. `cargo test --release` holds it to
-//! its word.
+//! The promise is one second and 256 MiB for optimised code, which `cargo test --release` checks. Unoptimised code gets
+//! more time.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -17,13 +18,13 @@ type Failure = Box<dyn std::error::Error>;
 /// How long an analysis may take.
 const TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 1000 });
 
-/// How much memory may be touched, in KiB.
+/// How much memory an analysis may use, in KiB.
 const MEMORY: u64 = 256 << 10;
 
-/// What the child may not go beyond, in bytes of address space: so that a mistake here takes nobody down.
+/// The address space of the child process, in bytes, so that a bug cannot exhaust the machine.
 const ADDRESSES: u64 = 2 << 30;
 
-/// The template that a child is to analyse.
+/// The variable that tells a child process which template to analyse.
 const CHILD: &str = "UNJINJA_HOSTILE";
 
 #[derive(Deserialize)]
@@ -46,7 +47,7 @@ struct Hostile {
     times: usize,
     #[serde(default)]
     tail: String,
-    /// What the error has to say; where it is empty a spec will do.
+    /// A text that the result must contain; if empty, any spec will do.
     says: String,
 }
 
@@ -60,7 +61,7 @@ impl Hostile {
     }
 }
 
-/// Analyses one template, where the parent asks for it.
+/// Analyses one template in the child process. Without the variable this test does nothing.
 #[test]
 fn child() -> Result<(), Failure> {
     let Ok(name) = std::env::var(CHILD) else { return Ok(()) };
@@ -122,7 +123,7 @@ fn hostile_templates_end_soon_and_small() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the child said of a template, or how it ended without.
+/// The line that the child printed about a template, or how the child ended without one.
 fn run(name: &str) -> Result<Result<String, String>, Failure> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(["--exact", "child", "--nocapture"])
@@ -131,12 +132,12 @@ fn run(name: &str) -> Result<Result<String, String>, Failure> {
         .stderr(Stdio::piped())
         .spawn()?;
     let started = Instant::now();
-    // It writes less than a pipe holds before it ends.
+    // The child writes less than a pipe holds, so it can be read after it ended.
     while child.try_wait()?.is_none() {
         if started.elapsed() > 3 * TIME + Duration::from_secs(10) {
             child.kill()?;
             child.wait()?;
-            return Ok(Err(format!("no end after {:?}", started.elapsed())));
+            return Ok(Err(format!("still running after {:?}", started.elapsed())));
         }
         thread::sleep(Duration::from_millis(5));
     }

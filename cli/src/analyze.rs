@@ -1,18 +1,23 @@
-//! `unjinja analyze`: specs from templates, one line a template.
+//! `unjinja analyze`: derives specs from templates and prints one line per template. `check` makes its specs here too, so
+//! that both say the same.
 
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use unjinja_analyzer::{sha256, verify};
+use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
 use unjinja_spec::{FormatSpec, ReasoningMode};
 
 use clap::Args;
 
+use crate::arguments::Format;
 use crate::failure::{Done, Failure};
+use crate::parser_args::{Corrected, ParserArgs, read_overlay};
 use crate::ui::{NAME, Ui, WARNING, paint};
 use crate::visible;
-use crate::{Format, input, manifest, output};
+use crate::{input, log, manifest, output};
 
 /// The arguments of `analyze`.
 #[derive(Args)]
@@ -29,6 +34,23 @@ pub(crate) struct Arguments {
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
+    #[command(flatten)]
+    parser: ParserArgs,
+}
+
+/// Which specs are made, and how they are corrected.
+pub(crate) struct Request<'r> {
+    /// The templates: files, folders, `-`.
+    pub paths: &'r [PathBuf],
+    /// A manifest or table that says where templates come from.
+    pub sources: Option<&'r Path>,
+    /// The flags; their overlay is applied to the one template.
+    pub parser: &'r ParserArgs,
+    /// A spec to use instead of an analysis.
+    pub named: Option<Corrected>,
+    /// The folder of the finished specs. An overlay in there goes with the spec and is not applied here: whoever reads
+    /// the spec applies it.
+    pub target: Option<&'r Path>,
 }
 
 /// What became of a set of templates.
@@ -39,15 +61,17 @@ pub(crate) struct Analysed {
     pub problems: Vec<(String, String)>,
     /// Where each template file was found.
     pub paths: HashMap<String, PathBuf>,
+    /// Overlays that were applied, each with the name of the spec and the spec before.
+    pub overlays: Vec<(PathBuf, String, FormatSpec)>,
     /// Whether a file could not be read.
     pub unreadable: bool,
 }
 
 impl Analysed {
-    /// Adds a spec; the same template text again is only noted.
+    /// Adds a spec. If a spec with the same template text is known, only the file name is added to that.
     fn add(&mut self, spec: FormatSpec) {
         let (name, file) = (&spec.template.name, &spec.template.file);
-        // Tokens that the template does not write make no other format.
+        // Special tokens that the template does not write do not matter to the format.
         let is_same = |known: &FormatSpec| {
             let mut copy = FormatSpec { template: spec.template.clone(), evidence: spec.evidence, ..known.clone() };
             (copy.tokens.bos, copy.tokens.eos) = (spec.tokens.bos.clone(), spec.tokens.eos.clone());
@@ -57,7 +81,8 @@ impl Analysed {
             known.template.also.push(spec.template.file);
         } else if let Some(known) = self.specs.iter().find(|known| known.template.name == *name) {
             let other = &known.template.file;
-            let problem = format!("{file}: its spec would be called `{name}`, as that of {other}; rename one of them");
+            let problem =
+                format!("{file}: its spec would be called `{name}`, like that of {other}: rename one of them");
             self.problems.push((file.clone(), problem));
         } else {
             self.specs.push(spec);
@@ -65,15 +90,22 @@ impl Analysed {
     }
 }
 
-/// Analyses the templates that paths name.
-pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<Analysed, Failure> {
-    let templates = input::templates(paths)?;
-    let sources = match sources {
+/// Makes the specs of the templates of a request.
+pub(crate) fn all(request: &Request<'_>, ui: Ui) -> Result<Analysed, Failure> {
+    let templates = input::templates(request.paths)?;
+    request.parser.for_templates(templates.len())?;
+    let sources = match request.sources {
         Some(path) => manifest::sources(path)?,
         None => HashMap::new(),
     };
     let progress = ui.progress(templates.len());
-    let mut analysed = Analysed { specs: Vec::new(), problems: Vec::new(), paths: HashMap::new(), unreadable: false };
+    let mut analysed = Analysed {
+        specs: Vec::new(),
+        problems: Vec::new(),
+        paths: HashMap::new(),
+        overlays: Vec::new(),
+        unreadable: false,
+    };
     for template in templates {
         progress.inc(1);
         let mut template = match template {
@@ -89,18 +121,67 @@ pub(crate) fn all(paths: &[PathBuf], sources: Option<&Path>, ui: Ui) -> Result<A
         let file = template.file();
         progress.set_message(file.clone());
         analysed.paths.insert(file.clone(), template.path.clone());
-        let said = sources.get(&file).cloned().unwrap_or_default();
-        // What the template's own file says counts more.
-        template.tokens.bos = template.tokens.bos.or(said.tokens.bos);
-        template.tokens.eos = template.tokens.eos.or(said.tokens.eos);
-        let naming = unjinja_build::naming_of(&template, &said.source);
-        match crate::log::analyze(&template, &naming) {
-            Ok(spec) => analysed.add(spec),
-            Err(error) => analysed.problems.push((file, error.to_string())),
+        let listed = sources.get(&file).cloned().unwrap_or_default();
+        // The template's own file takes precedence over the manifest.
+        template.tokens.bos = template.tokens.bos.or(listed.tokens.bos);
+        template.tokens.eos = template.tokens.eos.or(listed.tokens.eos);
+        match one(&template, &listed.source, request) {
+            Ok((spec, overlay)) => {
+                let name = spec.template.name.clone();
+                analysed.add(spec);
+                analysed.overlays.extend(overlay.map(|(path, bare)| (path, name, bare)));
+            }
+            Err(Failure::Found(problem)) => analysed.problems.push((file, problem)),
+            Err(failure) => return Err(failure),
         }
     }
     progress.finish_and_clear();
     Ok(analysed)
+}
+
+/// An overlay that was applied, and the spec before.
+type Applied = (PathBuf, FormatSpec);
+
+/// The spec of one template, and the overlay that was applied to it, if there is one.
+fn one(template: &Source, origin: &str, request: &Request<'_>) -> Result<(FormatSpec, Option<Applied>), Failure> {
+    if let Some(Corrected { spec, .. }) = &request.named {
+        if spec.template.sha256 != sha256(&template.text) {
+            let (name, file) = (&spec.template.name, template.file());
+            let message = format!(
+                "the spec `{name}` was made from another template than {file}: `unjinja check` shows what is different"
+            );
+            return Err(Failure::Found(message));
+        }
+        return Ok((verified(template, spec.clone()), None));
+    }
+    let bare = log::analyze(template, &template.naming(origin)).map_err(|error| Failure::Found(error.to_string()))?;
+    let beside = template.overlay();
+    let overlay = match request.parser.overlay() {
+        Some(named) => Some(named.to_owned()),
+        None => (beside.exists() && !request.target.is_some_and(|target| is_in(&beside, target))).then_some(beside),
+    };
+    let Some(path) = overlay else { return Ok((bare, None)) };
+    let spec = read_overlay(&path)?.apply(&bare)?;
+    Ok((verified(template, spec), Some((path, bare))))
+}
+
+/// Whether a file is in this folder itself.
+fn is_in(file: &Path, folder: &Path) -> bool {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (parent.canonicalize(), folder.canonicalize()) {
+        (Ok(parent), Ok(folder)) => parent == folder,
+        _ => false,
+    }
+}
+
+/// A corrected spec with round trips of its own: those of the analysis are about the spec before.
+fn verified(source: &Source, mut spec: FormatSpec) -> FormatSpec {
+    if spec.unsupported.is_none()
+        && let Ok(template) = source.template()
+    {
+        spec.evidence.round_trips = verify(&template, &spec, ROUND_TRIPS, 1).round_trips();
+    }
+    spec
 }
 
 /// Runs the command.
@@ -109,7 +190,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if let Some(folder) = out {
         std::fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
     }
-    let Analysed { specs, problems, unreadable, .. } = all(&arguments.paths, arguments.sources.as_deref(), ui)?;
+    let request = Request {
+        paths: &arguments.paths,
+        sources: arguments.sources.as_deref(),
+        parser: &arguments.parser,
+        named: arguments.parser.named()?,
+        target: out,
+    };
+    let Analysed { specs, problems, unreadable, .. } = all(&request, ui)?;
     let mut stdout = anstream::stdout().lock();
     for spec in &specs {
         if let Some(folder) = out {
@@ -133,12 +221,11 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if problems.is_empty() {
         return Ok(());
     }
-    let text: Vec<String> = problems.into_iter().map(|(_, problem)| problem).collect();
-    let text = text.join("\nerror: ");
-    Err(if unreadable { Failure::Input(text) } else { Failure::Found(text) })
+    let problems = problems.into_iter().map(|(_, problem)| problem).collect();
+    Err(if unreadable { Failure::InputAll(problems) } else { Failure::FoundAll(problems) })
 }
 
-/// What was found, on one line.
+/// A summary of a spec on one line.
 fn line(spec: &FormatSpec) -> String {
     let tools = spec.tools.format.name();
     let reasoning = match spec.reasoning.mode {

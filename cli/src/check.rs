@@ -1,64 +1,153 @@
-//! `unjinja check`: makes the specs again and compares; the answer to "did a template change, and does it matter?".
+//! `unjinja check`: makes specs again and compares them with the committed ones. It answers: did a template change, and
+//! does the change break parsers that were built before?
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unjinja_build::name_of;
-use unjinja_spec::{FormatSpec, Overlay, diff};
+use unjinja_spec::{FormatSpec, Overlay, TemplateInfo, diff};
 
+use crate::analyze::Request;
 use crate::failure::{Done, Failure};
+use crate::parser_args::ParserArgs;
 use crate::report::{Changed, Idle, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
-use crate::{analyze, input, output};
+use crate::{analyze, input, output, parser_args};
 
 /// The arguments of `check`.
 #[derive(Args)]
+#[command(
+    mut_arg("spec", |arg| arg.help("Compare the template with this committed spec")),
+    mut_arg("model", |arg| {
+        arg.help("Compare the template with the built-in spec of this supported model: the name of its spec, its Hub id, or the file name of its template")
+    }),
+)]
 pub(crate) struct Arguments {
-    /// Templates: files, folders of them, or `-`. Specs whose template is gone are looked for only where a folder is named.
+    /// Templates: files, folders of them, or `-`. Specs without a template are reported only if a folder is named.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The folder of the committed specs.
-    #[arg(long, value_name = "DIR")]
-    specs: PathBuf,
+    #[arg(
+        long, value_name = "DIR", required_unless_present_any = ["spec", "model"], conflicts_with_all = ["spec", "model"]
+    )]
+    specs: Option<PathBuf>,
     /// Where templates come from: a manifest as `fetch` reads it, or a table of `file<TAB>source` lines.
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
-    /// Write what is missing or different, and remove what is gone. Overlays are left to people.
-    #[arg(long)]
+    /// Write specs that are missing or different, and remove those without a template. Overlays are never written.
+    #[arg(long, conflicts_with = "model")]
     write: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: ReportFormat,
+    #[command(flatten)]
+    parser: ParserArgs,
+}
+
+/// What the new specs are compared with.
+enum Committed<'a> {
+    /// The specs of a folder.
+    Folder(&'a Path),
+    /// One spec, for one template.
+    File(&'a Path),
+    /// The built-in spec of a supported model, for one template.
+    Model(Box<FormatSpec>),
+}
+
+impl<'a> Committed<'a> {
+    fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
+        match (&arguments.specs, arguments.parser.spec(), arguments.parser.model_spec()?) {
+            (_, Some(path), _) if !path.is_file() => Err(Failure::file(path, "there is no such spec")),
+            (_, Some(path), _) => Ok(Self::File(path)),
+            (_, None, Some(spec)) => Ok(Self::Model(Box::new(spec))),
+            (Some(folder), None, None) if folder.is_dir() => Ok(Self::Folder(folder)),
+            (Some(folder), None, None) => Err(Failure::file(folder, "there is no such folder of specs")),
+            (None, None, None) => {
+                Err(Failure::Input("name the committed specs: --specs, --spec or --model".to_owned()))
+            }
+        }
+    }
+
+    /// The folder in which overlays go with the committed specs.
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::File(path) => Some(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))),
+            Self::Model(_) => None,
+        }
+    }
+
+    /// The file of the committed spec that has this name.
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        match self {
+            Self::Folder(folder) => Some(folder.join(format!("{name}.toml"))),
+            Self::File(path) => Some((*path).to_owned()),
+            Self::Model(_) => None,
+        }
+    }
+
+    /// Gives a new spec the identity of the committed one, if that was named. The user has said that both are the same
+    /// model, so another file name is not a difference.
+    fn identify(&self, spec: &mut FormatSpec) {
+        let committed = match self {
+            Self::Folder(_) => None,
+            // A file that cannot be read is reported when it is compared.
+            Self::File(path) => parser_args::read_bare(path).ok().map(|committed| committed.template),
+            Self::Model(committed) => Some(committed.template.clone()),
+        };
+        if let Some(committed) = committed {
+            let sha256 = std::mem::take(&mut spec.template.sha256);
+            spec.template = TemplateInfo { sha256, ..committed };
+        }
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
-    let folder = &arguments.specs;
-    if !folder.is_dir() {
-        return Err(Failure::file(folder, "there is no such folder of specs"));
-    }
-    let made = analyze::all(&arguments.paths, arguments.sources.as_deref(), ui)?;
+    let committed = Committed::new(arguments)?;
+    let request = Request {
+        paths: &arguments.paths,
+        sources: arguments.sources.as_deref(),
+        parser: &arguments.parser,
+        named: None,
+        target: committed.folder(),
+    };
+    let mut made = analyze::all(&request, ui)?;
     let template = |file: &str| made.paths.get(file).cloned();
-    // A template that does not work any more leaves its spec as it is.
+    // A template that no longer works leaves its spec as it is.
     let broken: Vec<String> = made.problems.iter().map(|(file, _)| name_of(file)).collect();
     let mut rows = Vec::new();
-    for spec in &made.specs {
+    for (overlay, name, bare) in &made.overlays {
+        if let Some(outcome) = idle(overlay, bare)? {
+            rows.push(Row { name: name.clone(), template: None, file: Some(overlay.clone()), outcome });
+        }
+    }
+    for spec in &mut made.specs {
+        let template = template(&spec.template.file);
+        committed.identify(spec);
         let name = spec.template.name.clone();
-        let path = folder.join(format!("{name}.toml"));
-        let outcome = compare(&path, spec);
-        let overlay = folder.join(format!("{name}.overlay.toml"));
-        if overlay.exists()
+        let file = committed.file(&name);
+        let outcome = match (&committed, &file) {
+            (Committed::Model(model), _) => compare(&model.to_toml(), "the built-in spec", spec),
+            (_, Some(path)) => compare_file(path, spec),
+            (_, None) => Outcome::New,
+        };
+        let overlay = file.as_ref().map(|path| path.with_extension("overlay.toml"));
+        if let Some(overlay) =
+            overlay.filter(|overlay| overlay.exists() && !made.overlays.iter().any(|(o, _, _)| o == overlay))
             && let Some(outcome) = idle(&overlay, spec)?
         {
             rows.push(Row { name: name.clone(), template: None, file: Some(overlay), outcome });
         }
-        rows.push(Row { name, template: template(&spec.template.file), file: Some(path), outcome });
+        rows.push(Row { name, template, file, outcome });
     }
     for (file, problem) in &made.problems {
         let outcome = Outcome::Broken(problem.clone());
         rows.push(Row { name: file.clone(), template: template(file), file: None, outcome });
     }
-    if arguments.paths.iter().any(|path| path.is_dir()) {
+    if let Committed::Folder(folder) = committed
+        && arguments.paths.iter().any(|path| path.is_dir())
+    {
         for (name, path) in spec_files(folder)? {
             if !broken.contains(&name) && !made.specs.iter().any(|spec| spec.template.name == name) {
                 rows.push(Row { name, template: None, file: Some(path), outcome: Outcome::Gone });
@@ -67,48 +156,57 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     if arguments.write {
-        mend(&rows, &made.specs)?;
+        write(&rows, &made.specs)?;
     }
     let is_different = |row: &&Row| !matches!(row.outcome, Outcome::Unchanged);
-    let command = rows.iter().any(|row| row.outcome.is_mended_by_writing()).then(|| command(arguments));
-    let report = Report { rows, mend: command.filter(|_| !arguments.write) };
+    let is_fixable = |row: &Row| row.file.is_some() && row.outcome.is_fixed_by_writing();
+    let command = rows.iter().any(is_fixable).then(|| command(arguments));
+    let report = Report { rows, fix: command.filter(|_| !arguments.write) };
     report.print(arguments.format, ui)?;
     let left = match arguments.write {
-        true => report.rows.iter().filter(is_different).filter(|row| !row.outcome.is_mended_by_writing()).count(),
+        true => report.rows.iter().filter(is_different).filter(|row| !row.outcome.is_fixed_by_writing()).count(),
         false => report.differences(),
     };
     if left == 0 {
         return Ok(());
     }
-    let differences = if left == 1 { "1 difference".to_owned() } else { format!("{left} differences") };
-    let message = match (&report.mend, arguments.write) {
-        (Some(command), _) => format!("{differences}; to take them over: {command}"),
-        (None, true) => format!("{differences} left, which only a person can mend"),
-        (None, false) => format!("{differences}, which only a person can mend"),
+    let counted = |what: &str| if left == 1 { format!("1 {what}") } else { format!("{left} {what}s") };
+    let message = match (&report.fix, &arguments.parser.model_spec()?) {
+        (Some(command), _) => format!("{}; to accept: {command}", counted("difference")),
+        (None, Some(_)) => format!("{} from the built-in spec", counted("difference")),
+        (None, None) => format!("{} that `--write` cannot fix", counted("problem")),
     };
     Err(if made.unreadable { Failure::Input(message) } else { Failure::Found(message) })
 }
 
-/// The command that takes all differences over.
+/// The command that accepts all differences.
 fn command(arguments: &Arguments) -> String {
     let mut command = "unjinja check".to_owned();
     for path in &arguments.paths {
         command.push(' ');
         command.push_str(&output::argument(path));
     }
-    command.push_str(&format!(" --specs {}", output::argument(&arguments.specs)));
-    if let Some(path) = &arguments.sources {
-        command.push_str(&format!(" --sources {}", output::argument(path)));
+    let flags = [
+        ("specs", arguments.specs.as_deref()),
+        ("spec", arguments.parser.spec()),
+        ("sources", arguments.sources.as_deref()),
+        ("overlay", arguments.parser.overlay()),
+    ];
+    for (flag, path) in flags {
+        if let Some(path) = path {
+            command.push_str(&format!(" --{flag} {}", output::argument(path)));
+        }
     }
     command + " --write"
 }
 
-fn mend(rows: &[Row], specs: &[FormatSpec]) -> Done {
+/// Writes specs that are new or different, and removes those without a template.
+fn write(rows: &[Row], specs: &[FormatSpec]) -> Done {
     for row in rows {
         let Some(path) = &row.file else { continue };
         if matches!(row.outcome, Outcome::Gone) {
             std::fs::remove_file(path).map_err(|e| Failure::file(path, e))?;
-        } else if row.outcome.is_mended_by_writing()
+        } else if row.outcome.is_fixed_by_writing()
             && let Some(spec) = specs.iter().find(|spec| spec.template.name == row.name)
         {
             std::fs::write(path, spec.to_toml()).map_err(|e| Failure::file(path, e))?;
@@ -117,22 +215,27 @@ fn mend(rows: &[Row], specs: &[FormatSpec]) -> Done {
     Ok(())
 }
 
-fn compare(path: &Path, spec: &FormatSpec) -> Outcome {
+fn compare_file(path: &Path, spec: &FormatSpec) -> Outcome {
     let old = match std::fs::read(path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Outcome::New,
         Err(error) => return Outcome::Unreadable(format!("{}: {error}", path.display())),
     };
+    compare(&old, &path.display().to_string(), spec)
+}
+
+/// Compares the text of a committed spec with a new spec.
+fn compare(old: &str, name: &str, spec: &FormatSpec) -> Outcome {
     if old == spec.to_toml() {
         return Outcome::Unchanged;
     }
-    match FormatSpec::from_toml(&old, &path.display().to_string()) {
-        Ok(before) => Outcome::Changed(Changed::new(diff(&before, spec), &old)),
+    match FormatSpec::from_toml(old, name) {
+        Ok(before) => Outcome::Changed(Changed::new(diff(&before, spec), old)),
         Err(error) => Outcome::Unreadable(error.to_string()),
     }
 }
 
-/// What an overlay does not do.
+/// What is wrong with an overlay of a spec: keys that change nothing, or that do not fit.
 fn idle(path: &Path, spec: &FormatSpec) -> Result<Option<Outcome>, Failure> {
     let text = input::text(path)?;
     let overlay = match Overlay::from_toml(&text, &path.display().to_string()) {
@@ -146,7 +249,7 @@ fn idle(path: &Path, spec: &FormatSpec) -> Result<Option<Outcome>, Failure> {
     Ok(overlay.apply(spec).err().map(|error| Outcome::Broken(error.to_string())))
 }
 
-/// The specs of a folder, by name; an overlay without a spec counts as one.
+/// The files of a folder that are specs or overlays, with the names of the specs.
 fn spec_files(folder: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|e| Failure::file(folder, e))? {

@@ -1,4 +1,4 @@
-//! `unjinja diff`: what changed between two specs, and whether it breaks.
+//! `unjinja diff`: lists the changes between two specs, and says which of them break parsers.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use unjinja_spec::diff;
 use crate::failure::{Done, Failure};
 use crate::report::{Changed, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
-use crate::{input, whose};
+use crate::{input, parser_args};
 
 /// The arguments of `diff`.
 #[derive(Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     old: PathBuf,
     /// The new spec.
     new: PathBuf,
-    /// Merge the overlays that stand beside the specs (NAME.overlay.toml) before comparing.
+    /// Apply the overlays beside the specs (NAME.overlay.toml) before comparing.
     #[arg(long)]
     overlays: bool,
     /// How to print.
@@ -29,9 +29,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let read = |path: &PathBuf| {
         if arguments.overlays {
-            return whose::read(path, None);
+            return Ok(parser_args::read(path, None)?.spec);
         }
-        whose::read_bare(path)
+        parser_args::read_bare(path)
     };
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let changes = diff(&old, &new);
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         false => Outcome::Changed(Changed::new(changes, &input::text(&arguments.old)?)),
     };
     let row = Row { name: new.template.name.clone(), template: None, file: Some(arguments.old.clone()), outcome };
-    let report = Report { rows: vec![row], mend: None };
+    let report = Report { rows: vec![row], fix: None };
     report.print(arguments.format, ui)?;
     match report.differences() {
         0 => Ok(()),

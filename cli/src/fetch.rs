@@ -1,4 +1,5 @@
-//! `unjinja fetch`: the templates of a manifest from the Hugging Face Hub into a folder.
+//! `unjinja fetch`: downloads the templates of a manifest from the Hugging Face Hub into a folder. It writes a file only
+//! after the whole answer has been recognised as a chat template.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,27 +11,28 @@ use serde_json::{Value, json};
 use unjinja_analyzer::sha256;
 use unjinja_spec::nearest;
 
+use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::hub::{Fetched, Hub};
 use crate::manifest::{Entry, Manifest, Place};
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::{Format, output, visible};
+use crate::{output, visible};
 
-/// How many are fetched at once.
+/// How many templates are downloaded at the same time.
 const AT_ONCE: usize = 4;
 
 /// The arguments of `fetch`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Those of these names only, or saved in these files.
+    /// Only the templates with these names or file names.
     names: Vec<String>,
-    /// The manifest: which template of which model is saved where.
+    /// The manifest: it lists templates, their models and their file names.
     #[arg(long, value_name = "FILE", default_value = "sources.toml")]
     manifest: PathBuf,
     /// The folder for the templates.
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
-    /// Write nothing; end with 1 where a template is not what the folder holds.
+    /// Write nothing; exit with 1 if a template differs from the file in the folder.
     #[arg(long)]
     check: bool,
     /// How to print.
@@ -38,12 +40,12 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// What became of one template.
+/// What came of one template.
 enum Outcome {
     New(Fetched),
     Changed(Fetched),
     Unchanged(Fetched),
-    /// It is not to be had there.
+    /// The manifest says that it is not on the Hub.
     Skipped(String),
     Failed(String),
 }
@@ -76,18 +78,20 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     });
     let failed: Vec<String> = failed.collect();
     if !failed.is_empty() {
-        return Err(Failure::Found(failed.join("\nerror: ")));
+        return Err(Failure::FoundAll(failed));
     }
     let stale = outcomes.iter().filter(|o| matches!(o, Outcome::New(_) | Outcome::Changed(_))).count();
     if arguments.check && stale > 0 {
         let (manifest, out) = (output::argument(&arguments.manifest), output::argument(&arguments.out));
         let command = format!("unjinja fetch --manifest {manifest} --out {out}");
-        return Err(Failure::Found(format!("{stale} templates are not what the Hub holds; to get them: {command}")));
+        return Err(Failure::Found(format!(
+            "{stale} templates differ from those on the Hub; to download them: {command}"
+        )));
     }
     Ok(())
 }
 
-/// The entries that are asked for, in the manifest's order.
+/// The entries that the names choose, in the order of the manifest.
 fn chosen<'m>(manifest: &'m Manifest, names: &[String], path: &Path) -> Result<Vec<&'m Entry>, Failure> {
     let is = |entry: &Entry, name: &String| entry.name == *name || entry.save_as == *name;
     for name in names {
@@ -101,7 +105,7 @@ fn chosen<'m>(manifest: &'m Manifest, names: &[String], path: &Path) -> Result<V
     Ok(manifest.entries.iter().filter(|e| names.is_empty() || names.iter().any(|name| is(e, name))).collect())
 }
 
-/// Fetches, some at once; what became of each, in order.
+/// Downloads all entries. Returns what came of each, in the same order.
 fn all(hub: &Hub, entries: &[&Entry], arguments: &Arguments, ui: Ui) -> Vec<Outcome> {
     let progress = ui.progress(entries.len());
     let next = AtomicUsize::new(0);
@@ -128,7 +132,7 @@ fn all(hub: &Hub, entries: &[&Entry], arguments: &Arguments, ui: Ui) -> Vec<Outc
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Fetches one template, and writes it where it is to be written.
+/// Downloads one template, and writes it unless `--check` is given.
 fn one(hub: &Hub, entry: &Entry, arguments: &Arguments) -> Outcome {
     let wanted = match &entry.place {
         Place::Hub(wanted) => wanted,
@@ -151,7 +155,7 @@ fn one(hub: &Hub, entry: &Entry, arguments: &Arguments) -> Outcome {
     if old.is_some() { Outcome::Changed(fetched) } else { Outcome::New(fetched) }
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let part = path.with_extension("jinja.part");
     std::fs::write(&part, text)?;

@@ -1,4 +1,4 @@
-//! `unjinja grammar`: the grammar that a sampler can hold a model to.
+//! `unjinja grammar`: prints the grammar to which a sampler can constrain a model.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,46 +8,47 @@ use serde_json::{Map, Value, json};
 use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Wider};
 use unjinja_runtime::Tools;
 
+use crate::arguments::{Format, Switch};
 use crate::failure::{Done, Failure};
-use crate::whose::{self, Whose};
-use crate::{Switch, input, output, visible};
+use crate::parser_args::{self, ReaderArgs};
+use crate::{input, output, visible};
 
 /// The arguments of `grammar`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    whose: Whose,
-    /// The tools offered: a file in OpenAI's form. Without it: any tool with any arguments.
+    reader: ReaderArgs,
+    /// The tools that are offered: a JSON file in OpenAI's form. Without it: any tool with any arguments.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
     /// `auto`, `required`, `none`, or the name of a tool.
     #[arg(long, value_name = "CHOICE", default_value = "auto")]
     tool_choice: String,
-    /// Allow one call at most.
+    /// Allow at most one tool call.
     #[arg(long)]
     no_parallel: bool,
-    /// What the template's thinking switch was set to.
+    /// How the template's thinking switch is set.
     #[arg(long, value_enum)]
     thinking: Option<Switch>,
-    /// What the prompt already wrote of the assistant's turn.
+    /// The part of the assistant's turn that the prompt already contains.
     #[arg(long, value_name = "TEXT")]
     generation_prompt: Option<String>,
-    /// A file with the JSON schema that the answer must have.
+    /// A file with a JSON schema that the answer must match.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Write a railroad diagram of the rules, as SVG.
+    /// Write a railroad diagram of the rules to this SVG file.
     #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
     diagram: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
-    format: crate::Format,
-    /// Read lines of cases, write lines `{"id", "grammar", "lazy", "triggers", "preserved_tokens"}`.
+    format: Format,
+    /// Read cases, one JSON object per line; write lines `{"id", "grammar", "lazy", "triggers", "preserved_tokens"}`.
     #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "schema", "format", "no_parallel", "tool_choice"])]
     jsonl: bool,
-    /// With --jsonl: analyse the templates of this folder.
+    /// With --jsonl: analyse the templates in this folder, with their overlays.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
     templates: Option<PathBuf>,
-    /// With --jsonl: use the compiled parser whose spec was made from a template of that file name.
+    /// With --jsonl: use the supported model whose template has the file name that the line gives.
     #[arg(long, requires = "jsonl")]
     models: bool,
 }
@@ -56,13 +57,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Done {
     if arguments.jsonl {
         return match (&arguments.templates, arguments.models) {
-            (Some(folder), _) => whose::lines_of_folder(folder, |line, parser| {
+            (Some(folder), _) => parser_args::lines_of_folder(folder, |line, parser| {
                 let (tools, options) = request(line)?;
                 parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
             }),
             (None, true) => input::lines(|line| {
                 let file = input::string(line, "template")?;
-                let parser = whose::of_file(file)?;
+                let parser = parser_args::of_file(file)?;
                 let (tools, options) = request(line)?;
                 parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
             }),
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     };
     let options = options(arguments)?;
     let found = |error: GrammarError| Failure::Found(error.to_string());
-    let parser = arguments.whose.parser()?;
+    let parser = arguments.reader.parser()?;
     let grammar = unjinja_grammar::grammar(parser.program(), tools.as_ref(), &options).map_err(found)?;
     if let Some(path) = &arguments.diagram {
         std::fs::write(path, crate::diagram::svg(&grammar.text)).map_err(|e| Failure::file(path, e))?;
@@ -107,15 +108,15 @@ fn choice(text: &str) -> ToolChoice {
     }
 }
 
-fn print(grammar: &Grammar, format: crate::Format) -> Done {
-    if format == crate::Format::Json {
+fn print(grammar: &Grammar, format: Format) -> Done {
+    if format == Format::Json {
         return output::json(&row(grammar));
     }
     let mut out = std::io::stdout().lock();
-    let (lazy, whole) = ("from a trigger on", "the whole turn");
-    writeln!(out, "# holds for: {}", if grammar.lazy { lazy } else { whole })?;
+    let (lazy, whole) = ("the turn from a trigger on", "the whole turn");
+    writeln!(out, "# constrains: {}", if grammar.lazy { lazy } else { whole })?;
     for trigger in &grammar.triggers {
-        writeln!(out, "# trigger, a {}: {}", trigger.kind(), quoted(&json!(trigger.value())))?;
+        writeln!(out, "# trigger ({}): {}", trigger.kind(), quoted(&json!(trigger.value())))?;
     }
     for (what, texts) in [("preserved tokens", &grammar.preserved_tokens), ("stops", &grammar.stops)] {
         if !texts.is_empty() {
@@ -123,10 +124,14 @@ fn print(grammar: &Grammar, format: crate::Format) -> Done {
         }
     }
     if !grammar.prefill.is_empty() {
-        writeln!(out, "# to be accepted first, for the prompt wrote it: {}", quoted(&json!(grammar.prefill)))?;
+        writeln!(
+            out,
+            "# feed to the grammar first, because the prompt contains it: {}",
+            quoted(&json!(grammar.prefill))
+        )?;
     }
     if let Some(reasoning) = &grammar.reasoning {
-        let open = if reasoning.open { ", open at the beginning" } else { "" };
+        let open = if reasoning.open { ", open from the beginning" } else { "" };
         writeln!(
             out,
             "# reasoning: from {} to {}{open}",
@@ -139,13 +144,13 @@ fn print(grammar: &Grammar, format: crate::Format) -> Done {
         writeln!(out, "{}", visible::line(&format!("# wider than the schema of {tool}: {what}")))?;
     }
     if grammar.text.is_empty() {
-        writeln!(out, "# nothing is to be constrained")?;
+        writeln!(out, "# there is nothing to constrain")?;
     }
     out.write_all(grammar.text.as_bytes())?;
     Ok(())
 }
 
-/// A value as JSON that a terminal may show.
+/// A value as JSON, safe for a terminal.
 fn quoted(value: &Value) -> String {
     visible::line(&value.to_string())
 }
@@ -174,7 +179,7 @@ fn row(grammar: &Grammar) -> Map<String, Value> {
     ])
 }
 
-/// What a line of cases asks for.
+/// The tools and options of a case.
 fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
     let tools = Tools::from_openai(line.get("tools").unwrap_or(&Value::Null)).map_err(|e| format!("`tools`: {e}"))?;
     let choice = match line.get("tool_choice") {
@@ -186,7 +191,9 @@ fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
             let name = function.get("name").or_else(|| named.get("name")).and_then(Value::as_str);
             ToolChoice::Named(name.ok_or("`tool_choice` names no function")?.to_owned())
         }
-        Some(other) => return Err(format!("`tool_choice` is to be a text or to name a function, but is {other}")),
+        Some(other) => {
+            return Err(format!("`tool_choice` must be a string or an object that names a function, but is {other}"));
+        }
     };
     let parallel = line.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
     let mut options = GrammarOptions::new().tool_choice(choice).parallel_tool_calls(parallel);

@@ -1,43 +1,43 @@
-//! Templates from the Hugging Face Hub, by the Hub's own client: it knows `HF_ENDPOINT`, `HF_TOKEN`, the token that a
-//! login left behind, and the cache.
+//! Downloads templates from the Hugging Face Hub with the Hub's own client. The client honours `HF_ENDPOINT`, `HF_TOKEN`,
+//! the token of an earlier login, and the Hub's cache.
 //!
-//! Nothing here may print or pass on the token, and no answer is taken for a template before it was read as one.
+//! This module must never print or forward the token, and never return an answer that is not a chat template.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, RepoTypeModel, split_id};
-use unjinja_build::{MODEL_FILES, Source};
+use unjinja_build::{MODEL_FILES, Source, SourceExt};
 
 use crate::manifest::OnHub;
 
-/// After the first attempt, for connections that fail and servers that are busy.
+/// How often a request is repeated if the connection fails or the server is busy.
 const RETRIES: usize = 2;
 
-/// How many seconds a template may take; the Hub's other clients read the same variable.
+/// The variable with the time limit for one template in seconds, which the Hub's other clients use too, and its default.
 const TIMEOUT: (&str, u64) = ("HF_HUB_DOWNLOAD_TIMEOUT", 60);
 
-/// A template, and where it was found.
+/// A downloaded template, and where it was found.
 pub(crate) struct Fetched {
     pub text: String,
-    /// The model's file.
+    /// The file of the model that holds it.
     pub file: String,
-    /// The commit that the revision is.
+    /// The commit that the revision stands for.
     pub commit: String,
 }
 
-/// Why a file was not read.
+/// Why a file gives no template.
 enum Trouble {
-    /// There is no such file.
+    /// The model has no such file.
     Missing,
-    /// It holds no template.
+    /// The file holds no template.
     Empty(String),
     /// Anything else.
     Problem(String),
 }
 
-/// The Hub.
+/// A connection to the Hub.
 #[derive(Clone)]
 pub(crate) struct Hub {
     client: HFClientSync,
@@ -46,39 +46,37 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// The Hub that the environment names.
+    /// The Hub that the environment variables choose.
     pub(crate) fn from_env() -> Result<Self, String> {
-        let said = |error: HFError| format!("the client of the Hub cannot be made: {error}; look at HF_ENDPOINT");
+        let failed = |error: HFError| format!("the Hub cannot be used: {error}; check HF_ENDPOINT");
         let client = HFClient::builder()
             .retry_max_attempts(RETRIES)
             .user_agent(concat!("unjinja/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(said)?;
+            .map_err(failed)?;
         let endpoint = client.endpoint().to_owned();
         let (variable, seconds) = TIMEOUT;
         let seconds = match std::env::var(variable) {
-            Ok(text) => {
-                text.parse().map_err(|_| format!("{variable} is to be a number of seconds, but is {text:?}"))?
-            }
+            Ok(text) => text.parse().map_err(|_| format!("{variable} must be a number of seconds, but is {text:?}"))?,
             Err(_) => seconds,
         };
         let longest = Duration::from_secs(seconds);
-        Ok(Self { client: HFClientSync::from_inner(client).map_err(said)?, endpoint, longest })
+        Ok(Self { client: HFClientSync::from_inner(client).map_err(failed)?, endpoint, longest })
     }
 
-    /// Gets a template.
+    /// Downloads a template.
     pub(crate) fn fetch(&self, wanted: &OnHub) -> Result<Fetched, String> {
-        // The client knows no time limit: what does not come is left behind.
+        // The client has no time limit of its own, so it runs on a thread that can be abandoned.
         let (send, receive) = std::sync::mpsc::channel();
         let (hub, asked) = (self.clone(), wanted.clone());
         let spawned = std::thread::Builder::new().name("fetch".to_owned()).spawn(move || {
-            // Nobody listens any more after a time-out.
+            // Sending fails after a time-out, when nobody receives.
             let _ = send.send(hub.fetch_here(&asked));
         });
-        spawned.map_err(|error| format!("no thread to fetch on: {error}"))?;
+        spawned.map_err(|error| format!("a thread for the download cannot be started: {error}"))?;
         receive.recv_timeout(self.longest).unwrap_or_else(|_| {
             let (endpoint, seconds, variable) = (&self.endpoint, self.longest.as_secs(), TIMEOUT.0);
-            Err(format!("{endpoint} did not answer within {seconds} seconds; {variable} says how long to wait"))
+            Err(format!("{endpoint} did not answer within {seconds} seconds; {variable} sets the limit"))
         })
     }
 
@@ -109,7 +107,7 @@ impl Hub {
         };
         let path = get(false)?;
         let text = match text_in(&path, wanted) {
-            // What the cache holds may be what was left of an answer that was none.
+            // The cache may hold a broken answer from earlier: download once more.
             Err(_) => text_in(&get(true)?, wanted).map_err(|trouble| match trouble {
                 Trouble::Empty(problem) => Trouble::Empty(format!("{}, {file}: {problem}", self.page(wanted))),
                 Trouble::Problem(problem) => Trouble::Problem(format!("{}, {file}: {problem}", self.page(wanted))),
@@ -128,14 +126,14 @@ impl Hub {
         format!("{}/{}", self.endpoint, wanted.repo)
     }
 
-    /// What the client says, in words that say what to do.
+    /// The client's error, in words that say what to do.
     fn trouble(&self, error: &HFError, wanted: &OnHub) -> Trouble {
         let page = self.page(wanted);
         let problem = match error {
             HFError::EntryNotFound { .. } => return Trouble::Missing,
             HFError::AuthRequired { context } if context.error_code.as_deref() == Some("RepoNotFound") => {
                 format!(
-                    "{page}: there is no such model, or it is private: then set HF_TOKEN to a token that may read it"
+                    "{page}: there is no such model, or it is private; for a private model set HF_TOKEN to a token that may read it"
                 )
             }
             HFError::AuthRequired { .. } => format!(
@@ -157,7 +155,7 @@ impl Hub {
             ),
             HFError::Request { source, .. } => format!("{page}: the request failed: {}", innermost(source)),
             HFError::MalformedResponse { what, .. } => {
-                format!("{page}: this does not answer as the Hub does: {what}; look at HF_ENDPOINT")
+                format!("{page}: the answer is not one of the Hub: {what}; check HF_ENDPOINT")
             }
             HFError::Http { context } => format!("{page}: the Hub answered {}; try again later", context.status),
             other => format!("{page}: {other}"),
@@ -165,7 +163,7 @@ impl Hub {
         Trouble::Problem(problem)
     }
 
-    /// Says what is missing: the model, the revision, or the file.
+    /// Finds out what is missing: the model, the revision, or the file.
     fn missing(&self, model: &HFRepositorySync<RepoTypeModel>, wanted: &OnHub, files: &[String]) -> String {
         let page = self.page(wanted);
         let say = |error: HFError| match self.trouble(&error, wanted) {
@@ -186,7 +184,7 @@ impl Hub {
     }
 }
 
-/// The files in which a template may be, the likeliest first.
+/// The files that may hold the template, in the order in which they are tried.
 fn files(wanted: &OnHub) -> Vec<String> {
     match (&wanted.file, &wanted.template) {
         (Some(file), _) => vec![file.clone()],
@@ -198,7 +196,7 @@ fn files(wanted: &OnHub) -> Vec<String> {
     }
 }
 
-/// The template in a file, once it is clear that it is one.
+/// The text of the template in a file. Fails if it is not a chat template.
 fn text_in(path: &PathBuf, wanted: &OnHub) -> Result<String, Trouble> {
     let sources = Source::read(path).map_err(|error| {
         let problem = error.problem().to_owned();
@@ -208,25 +206,28 @@ fn text_in(path: &PathBuf, wanted: &OnHub) -> Result<String, Trouble> {
     let listed = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let source = match &wanted.template {
         Some(name) => sources.iter().find(|source| source.variant.as_ref() == Some(name)).ok_or_else(|| {
-            let others = if listed.is_empty() { "only one without a name".to_owned() } else { format!("but {listed}") };
-            Trouble::Empty(format!("it holds no template called `{name}`, {others}"))
+            let others =
+                if listed.is_empty() { "it holds one without a name".to_owned() } else { format!("it holds {listed}") };
+            Trouble::Empty(format!("the file holds no template called `{name}`; {others}"))
         })?,
         None if names.len() > 1 => {
-            let problem =
-                format!("it holds {} templates: {listed}; say which: template = \"{}\"", names.len(), names[0]);
+            let problem = format!(
+                "the file holds {} templates: {listed}; choose one in the manifest: template = \"{}\"",
+                names.len(),
+                names[0]
+            );
             return Err(Trouble::Problem(problem));
         }
-        None => sources.first().ok_or_else(|| Trouble::Empty("it holds no template".to_owned()))?,
+        None => sources.first().ok_or_else(|| Trouble::Empty("the file holds no template".to_owned()))?,
     };
-    let template = unjinja_build::template_of(&source)
-        .map_err(|error| Trouble::Problem(format!("this is no template: {error}")))?;
+    let template = source.template().map_err(|error| Trouble::Problem(format!("this is not a template: {error}")))?;
     if !template.variables().contains("messages") {
-        return Err(Trouble::Problem("this is no chat template: it reads no `messages`".to_owned()));
+        return Err(Trouble::Problem("this is not a chat template: it does not read `messages`".to_owned()));
     }
     Ok(source.text.clone())
 }
 
-/// The cause of a failure, without what it led to.
+/// The innermost cause of an error.
 fn innermost(error: &dyn Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {

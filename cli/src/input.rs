@@ -1,4 +1,4 @@
-//! Reading what a command is given: template files and folders, lines of JSON.
+//! Reads the inputs of the commands: templates, folders, JSON files and lines of JSON. Every error names the file.
 
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use unjinja_spec::Problem;
 
 use crate::failure::{Done, Failure};
 
-/// The templates that paths name: all that a file holds, or the one that `FILE#NAME` names, `-` for standard input, and
-/// all of a folder. A file that gives none has its problem in its place.
+/// The templates that the paths name: all of a file, one of a file (`FILE#NAME`), all of a folder, or those in standard
+/// input (`-`). A file without a template gives its error in its place.
 pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceError>>, Failure> {
     let mut templates = Vec::new();
     for path in paths {
         if path.is_dir() {
             let found = unjinja_build::sources_in(path).map_err(|e| Failure::Input(e.to_string()))?;
             if found.is_empty() {
-                let kinds = "*.jinja, tokenizer_config.json, chat_template.json or *.gguf";
-                return Err(Failure::file(path, format!("the folder holds no template: no {kinds} that has one")));
+                let kinds = "*.jinja, tokenizer_config.json, chat_template.json and *.gguf";
+                return Err(Failure::file(path, format!("the folder holds no template; looked for {kinds}")));
             }
             templates.extend(found);
         } else {
@@ -32,7 +32,7 @@ pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceEr
     Ok(templates)
 }
 
-/// The one template of a file; `FILE#NAME` of a file that holds several; `-` is standard input.
+/// The one template of a file; `FILE#NAME` chooses one of several, `-` is standard input.
 pub(crate) fn template(path: &Path) -> Result<Source, Failure> {
     Source::read_one(path).map_err(|e| Failure::Input(e.to_string()))
 }
@@ -42,10 +42,12 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// That not both of a command's inputs are standard input.
+/// Fails if both inputs of a command are standard input.
 pub(crate) fn one_stdin(template: Option<&Path>, other: &Path, what: &str) -> Done {
     if template.is_some_and(is_stdin) && is_stdin(other) {
-        return Err(Failure::Input(format!("standard input is {what}: give the template, or that, as a file")));
+        return Err(Failure::Input(format!(
+            "standard input cannot be both the template and {what}: give one of them as a file"
+        )));
     }
     Ok(())
 }
@@ -63,20 +65,15 @@ pub(crate) fn json(path: &Path) -> Result<Value, Failure> {
     parse_json(&path.display().to_string(), &text(path)?)
 }
 
-/// A text as JSON; where it is none, the error shows the place.
+/// Parses JSON. The error shows the place.
 pub(crate) fn parse_json(name: &str, text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        // The frame shows the place, so the message need not.
         let whole = error.to_string();
-        let cause = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(cause, _)| cause);
-        let place = (error.line(), error.column());
-        let problem = Problem::at(
-            name,
-            text,
-            place,
-            format!("this is no JSON: {cause}"),
-            "correct what is marked, or what stands before it",
-        );
-        Failure::Input(problem.to_string())
+        let cause = whole.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&whole);
+        let cause = format!("this is not valid JSON: {cause}");
+        Problem::at(name, text, (line, column), cause, "correct the marked place, or what comes before it").into()
     })
 }
 
@@ -85,22 +82,22 @@ pub(crate) fn tools(path: &Path) -> Result<Tools, Failure> {
     Tools::from_openai(&json(path)?).map_err(|e| Failure::file(path, e))
 }
 
-/// That there is such a folder.
+/// Fails unless the path is a folder.
 pub(crate) fn folder(path: &Path) -> Done {
     match std::fs::metadata(path) {
         Ok(about) if about.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::file(path, "this is to be a folder, but is a file")),
+        Ok(_) => Err(Failure::file(path, "expected a folder, but this is a file")),
         Err(error) => Err(Failure::file(path, error)),
     }
 }
 
-/// A file of a folder that a line of input names; the name may not lead out of the folder.
+/// The path of a file that a line of input names. The name must not lead out of the folder.
 pub(crate) fn in_folder(folder: &Path, name: &str) -> Result<PathBuf, String> {
     let plain = Path::new(name).file_name().is_some_and(|file| file == name);
-    if plain { Ok(folder.join(name)) } else { Err(format!("{name:?} is no file name")) }
+    if plain { Ok(folder.join(name)) } else { Err(format!("{name:?} is not a file name")) }
 }
 
-/// Answers each line of standard input with one line of standard output, in order. An error becomes a line too.
+/// Answers each line of standard input with one line of standard output, in order. An error is answered with a line too.
 pub(crate) fn lines(mut answer: impl FnMut(&Value) -> Result<Map<String, Value>, String>) -> Done {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut input = io::stdin().lock();
@@ -115,8 +112,8 @@ pub(crate) fn lines(mut answer: impl FnMut(&Value) -> Result<Map<String, Value>,
         }
         let (id, result) = match serde_json::from_slice::<Value>(&line) {
             Ok(value @ Value::Object(_)) => (value.get("id").cloned().unwrap_or(Value::Null), answer(&value)),
-            Ok(_) => (Value::Null, Err("the line is JSON, but no object".to_owned())),
-            Err(error) => (Value::Null, Err(format!("the line is no JSON: {error}"))),
+            Ok(_) => (Value::Null, Err("the line is not a JSON object".to_owned())),
+            Err(error) => (Value::Null, Err(format!("the line is not valid JSON: {error}"))),
         };
         let row = match result {
             Ok(fields) => {
@@ -134,11 +131,11 @@ pub(crate) fn lines(mut answer: impl FnMut(&Value) -> Result<Map<String, Value>,
     Ok(())
 }
 
-/// A text field of a line.
+/// A field of a line, which must be a string.
 pub(crate) fn string<'v>(line: &'v Value, key: &str) -> Result<&'v str, String> {
     match line.get(key) {
         Some(Value::String(text)) => Ok(text),
-        Some(other) => Err(format!("`{key}` is to be a text, but is {other}")),
+        Some(other) => Err(format!("`{key}` must be a string, but is {other}")),
         None => Err(format!("`{key}` is missing")),
     }
 }

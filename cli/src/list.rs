@@ -1,4 +1,4 @@
-//! `unjinja list`: the models whose parsers are compiled in, or the specs of a folder.
+//! `unjinja list`: lists the supported models, or the specs of a folder.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use unjinja_spec::ReasoningMode;
 
-use crate::Format;
+use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::output;
 use crate::ui::{FAINT, NAME, paint};
@@ -17,7 +17,7 @@ pub(crate) fn specs(folder: &Path, format: Format) -> Done {
     let unreadable = |e: unjinja_codegen::SpecsError| Failure::Input(e.to_string());
     let specs = unjinja_codegen::read_specs(folder).map_err(unreadable)?;
     if specs.is_empty() {
-        return Err(Failure::file(folder, "the folder holds no spec; `unjinja analyze TEMPLATES -o DIR` writes some"));
+        return Err(Failure::file(folder, "the folder holds no spec; `unjinja analyze TEMPLATES -o DIR` writes specs"));
     }
     if format == Format::Human {
         std::io::stdout().write_all(unjinja_codegen::table(folder).map_err(unreadable)?.as_bytes())?;
@@ -37,7 +37,7 @@ pub(crate) fn specs(folder: &Path, format: Format) -> Done {
     output::json(&rows.collect::<Vec<Value>>())
 }
 
-/// Lists the compiled parsers.
+/// Lists the supported models.
 pub(crate) fn models(format: Format) -> Done {
     let parsers = crate::models::all();
     if format == Format::Json {

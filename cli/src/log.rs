@@ -1,4 +1,4 @@
-//! `-v`: each comparison of an analysis on standard error, one line each, as it is made.
+//! `--verbose`: writes each comparison of an analysis to standard error, on one line, as soon as it is made.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,15 +9,15 @@ use unjinja_spec::FormatSpec;
 
 use crate::visible;
 
-/// The variable that does what `-v` does.
+/// The environment variable that has the same effect as `--verbose`.
 const VARIABLE: &str = "UNJINJA_LOG";
 
-/// How much of a value is shown, in characters.
+/// The longest part of a value that is shown, in characters.
 const LONGEST: usize = 60;
 
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// Turns it on, where the flag or the environment says so.
+/// Turns the log on if the flag or the environment variable asks for it.
 pub(crate) fn begin(flag: bool) {
     let set = std::env::var(VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "off" | "false"));
     ON.store(flag || set, Ordering::Relaxed);
@@ -27,7 +27,7 @@ pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Analyses a template, as [`unjinja_build::analyze_source`] does.
+/// Analyses a template like [`unjinja_build::analyze_source`], and logs the comparisons.
 pub(crate) fn analyze(source: &Source, naming: &Naming) -> Result<FormatSpec, BuildError> {
     if !is_on() {
         return unjinja_build::analyze_source(source, naming);
@@ -35,7 +35,7 @@ pub(crate) fn analyze(source: &Source, naming: &Naming) -> Result<FormatSpec, Bu
     unjinja_build::analyze_source_traced(source, naming, &mut |made| comparison(&naming.file, made))
 }
 
-/// Writes one line about a comparison, if it is on.
+/// Writes one line about a comparison if the log is on.
 pub(crate) fn comparison(file: &str, made: &Comparison) {
     if is_on() {
         eprintln!("{}", line(file, made));

@@ -1,12 +1,14 @@
-//! The `unjinja` command line: chat templates in; specs, parsers and messages out.
+//! The command `unjinja`. This file defines the subcommands and maps their results to exit codes; each subcommand has a
+//! module of its own.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 mod analyze;
+mod arguments;
 mod check;
 mod codegen;
 mod diagram;
@@ -21,19 +23,20 @@ mod hub;
 mod input;
 mod list;
 mod log;
-// Without `fetch` it only says whose templates are.
+// Without `fetch`, only the sources of templates are read from a manifest.
 #[cfg_attr(not(feature = "fetch"), allow(dead_code))]
 mod manifest;
 mod models;
 mod output;
 mod parse;
+mod parser_args;
 mod render;
 mod report;
 mod ui;
 mod verify;
 mod visible;
-mod whose;
 
+use arguments::Format;
 use failure::{Done, Failure};
 use ui::{BAD, Ui, paint};
 
@@ -43,66 +46,50 @@ use ui::{BAD, Ui, paint};
     name = "unjinja",
     version,
     arg_required_else_help = true,
-    after_help = "A template is a .jinja, tokenizer_config.json, chat_template.json or GGUF file; FILE#NAME is one of several named templates in a file, - is standard input.\n\nExit codes: 0 fine; 1 a difference or a failure was found; 2 wrong usage or unreadable input."
+    after_help = "A template is a .jinja, tokenizer_config.json, chat_template.json or GGUF file; FILE#NAME is one of several named templates in a file, - is standard input. An overlay beside a template or a spec (NAME.overlay.toml) is always applied; every command that takes a template has --overlay to apply another one, and --spec or --model to use a spec instead of an analysis.\n\nExit codes: 0 fine; 1 a difference or a failure was found; 2 wrong usage or unreadable input."
 )]
 struct Cli {
     #[command(flatten)]
     color: colorchoice_clap::Color,
-    /// Print results and errors alone.
+    /// Print only results and errors.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Tell of each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
+    /// Print each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
     #[arg(short, long, global = true)]
     verbose: bool,
     #[command(subcommand)]
     command: Command,
 }
 
-/// How results are printed.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Human,
-    /// JSON, one document.
-    Json,
-}
-
-/// A switch.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Switch {
-    On,
-    Off,
-}
-
 #[derive(Subcommand)]
 enum Command {
     /// Derive format specs from chat templates.
     #[command(
-        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec a template\n  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs"
+        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec per template\n  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs"
     )]
     Analyze(analyze::Arguments),
-    /// Make specs again and compare them with the committed ones.
+    /// Make the specs again and compare them with the committed ones.
     #[command(
-        after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and does it break?\n  unjinja check templates --specs specs --write            # take it over\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
+        after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and what breaks?\n  unjinja check templates --specs specs --write            # accept the changes\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
     )]
     Check(check::Arguments),
-    /// Say what changed between two specs, and whether it breaks parsers.
+    /// Show what changed between two specs, and whether it breaks parsers.
     #[command(after_help = "Example:\n  unjinja diff old/qwen3.toml new/qwen3.toml --format markdown")]
     Diff(diff::Arguments),
-    /// Render random conversations through each template and parse them back.
+    /// Render random conversations with each template and parse them back.
     #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
     Verify(verify::Arguments),
-    /// Render conversations through chat templates.
+    /// Render conversations with chat templates.
     #[command(
         after_help = "Examples:\n  unjinja render templates/qwen3.jinja context.json\n  unjinja render model.gguf < context.json\n  unjinja render --jsonl --templates templates < lines.jsonl"
     )]
     Render(render::Arguments),
-    /// Parse a model's output.
+    /// Parse a model's output into a message.
     #[command(
         after_help = "Examples:\n  unjinja parse --model Qwen/Qwen3-0.6B < output.txt\n  unjinja parse --template new.jinja --tools tools.json output.txt\n  tail -f output.txt | unjinja parse --model qwen_qwen3_0_6b --stream --format openai\n  unjinja parse --jsonl --models < cases.jsonl"
     )]
     Parse(parse::Arguments),
-    /// Print the grammar that a sampler can hold a model to.
+    /// Print the grammar to which a sampler can constrain a model.
     #[command(
         after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --template new.jinja --diagram grammar.svg\n  unjinja grammar --jsonl --models < cases.jsonl"
     )]
@@ -112,21 +99,21 @@ enum Command {
         after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
     )]
     Codegen(codegen::Arguments),
-    /// Show what an analysis saw, and what each byte of an output is taken for.
+    /// Show what an analysis saw, what a spec means, and how each byte of an output is read.
     #[command(
         after_help = "Examples:\n  unjinja explain templates/qwen3.jinja --color always | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --show output\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
     )]
     Explain(explain::Arguments),
-    /// Get the templates of a manifest from the Hugging Face Hub.
+    /// Download the templates of a manifest from the Hugging Face Hub.
     #[cfg(feature = "fetch")]
     #[command(
-        after_help = "The manifest lists templates:\n\n  [[source]]\n  name = \"command_r_plus_tool_use\"       # of the spec\n  repo = \"CohereForAI/c4ai-command-r-plus\"\n  revision = \"main\"                      # a branch, a tag or a commit; this is the default\n  file = \"tokenizer_config.json\"         # by default the file that the model keeps its template in\n  template = \"tool_use\"                  # one of several named templates\n  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja\n  eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check, as a .jinja file does not say them\n\nExamples:\n  unjinja fetch --manifest generated/sources.toml --out hub          # all\n  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b\n  HF_TOKEN=hf_… unjinja fetch --out hub                              # models that ask for a licence\n  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml\n\nHF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE mean what they mean to the Hub's other clients."
+        after_help = "The manifest lists templates:\n\n  [[source]]\n  name = \"command_r_plus_tool_use\"       # of the spec\n  repo = \"CohereForAI/c4ai-command-r-plus\"\n  revision = \"main\"                      # a branch, a tag or a commit; this is the default\n  file = \"tokenizer_config.json\"         # by default the file in which models keep their template\n  template = \"tool_use\"                  # one of several named templates\n  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja\n  eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check; a .jinja file has none\n\nExamples:\n  unjinja fetch --manifest generated/sources.toml --out hub          # all\n  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b\n  HF_TOKEN=hf_… unjinja fetch --out hub                              # models with a licence\n  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml\n\nHF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE work as for the Hub's other clients."
     )]
     Fetch(fetch::Arguments),
-    /// List the models whose parsers are compiled in, or the specs of a folder.
+    /// List the supported models, or the specs of a folder.
     #[command(after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table")]
     List {
-        /// The specs of this folder instead, as a Markdown table or as JSON.
+        /// List the specs of this folder, as a Markdown table or as JSON.
         #[arg(long, value_name = "DIR")]
         specs: Option<PathBuf>,
         /// How to print.
@@ -147,7 +134,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are no errors.
+            // `--help` and `--version` arrive here too; they go to standard output.
             let code = if error.use_stderr() { 2 } else { 0 };
             let _ = error.print();
             return ExitCode::from(code);
@@ -158,14 +145,13 @@ fn main() -> ExitCode {
     match run(&cli.command, Ui { quiet: cli.quiet }) {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Some messages are framed excerpts, which begin in this way.
-            let text = failure.to_string();
-            let text = visible::lines(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
-            anstream::eprintln!(
-                "{} {}",
-                paint(BAD, "error:"),
-                text.replace("\nerror: ", &format!("\n{} ", paint(BAD, "error:")))
-            );
+            for (index, message) in failure.messages().iter().enumerate() {
+                // A blank line keeps messages apart that have several lines.
+                if index > 0 && message.ends_with('\n') {
+                    anstream::eprintln!();
+                }
+                anstream::eprintln!("{} {}", paint(BAD, "error:"), visible::lines(message.trim_end()));
+            }
             ExitCode::from(failure.code())
         }
     }
@@ -187,7 +173,7 @@ fn run(command: &Command, ui: Ui) -> Done {
         Command::List { specs: Some(folder), format } => list::specs(folder, *format),
         Command::List { specs: None, format } => list::models(*format),
         Command::Completions { shell } => {
-            // Written at once: a closed pipe is no reason to panic.
+            // Collected first, because the generator panics if its output is closed.
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "unjinja", &mut script);
             std::io::Write::write_all(&mut std::io::stdout(), &script)?;

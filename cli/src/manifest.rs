@@ -1,7 +1,7 @@
-//! The manifest of templates, `sources.toml`: where each comes from and under which name it is kept. `fetch` gets them
-//! by it, `analyze` and `check` say by it whose they are.
+//! The manifest of templates, `sources.toml`: where each template comes from and in which file it is kept. `fetch` reads it
+//! to download the templates; `analyze` and `check` read it to record where a template comes from.
 //!
-//! It must never guess: a key that it does not know is an error, and so is a name that leads out of a folder.
+//! Reading is strict: an unknown key is an error, and so is a name that leads out of a folder.
 
 use std::collections::HashMap;
 use std::path::{Component, Path};
@@ -13,7 +13,7 @@ use unjinja_render::SpecialTokens;
 use crate::failure::Failure;
 use crate::input;
 
-/// The templates of a manifest, in its order.
+/// The templates of a manifest, in the order of the file.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     pub entries: Vec<Entry>,
@@ -22,33 +22,33 @@ pub(crate) struct Manifest {
 /// One template.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// Name of its spec.
+    /// The name of its spec.
     pub name: String,
-    /// The file that it is kept in.
+    /// The name of the file that it is kept in.
     pub save_as: String,
     /// Where it comes from, for people.
     pub source: String,
-    /// What its model's special tokens are, where the manifest says it: a `.jinja` file does not.
+    /// The special tokens of its model, if the manifest gives them: a `.jinja` file cannot.
     pub tokens: SpecialTokens,
-    /// Where it is to be had.
+    /// Where it can be downloaded.
     pub place: Place,
 }
 
-/// What a manifest or a table says of a template's file.
+/// What a manifest or a table says about one template.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct Listed {
     /// Where it comes from, for people.
     pub source: String,
-    /// What its model's special tokens are.
+    /// The special tokens of its model.
     pub tokens: SpecialTokens,
 }
 
-/// Where a template is to be had.
+/// Where a template can be downloaded.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// On the Hub.
     Hub(OnHub),
-    /// Not by this command, and why.
+    /// Not by this command; the reason.
     Elsewhere(String),
 }
 
@@ -59,13 +59,13 @@ pub(crate) struct OnHub {
     pub repo: String,
     /// A branch, a tag or a commit.
     pub revision: String,
-    /// The model's file; where it is not said, the one in which it keeps its template.
+    /// The file of the model; by default the one in which models usually keep their template.
     pub file: Option<String>,
-    /// Which of the file's named templates.
+    /// The name of the template, if the file holds several.
     pub template: Option<String>,
 }
 
-/// The file as it is written.
+/// The file, as TOML spells it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -73,7 +73,7 @@ struct Written {
     source: Vec<WrittenEntry>,
 }
 
-/// One `[[source]]`.
+/// One table `[[source]]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenEntry {
@@ -90,7 +90,7 @@ struct WrittenEntry {
 }
 
 impl Manifest {
-    /// Reads a manifest; all problems at once.
+    /// Reads a manifest. The error lists all problems.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path)?;
         let parsed: Result<Written, _> = toml::from_str(&text);
@@ -100,7 +100,7 @@ impl Manifest {
             let line = text[..one.name.span().start.min(text.len())].matches('\n').count() + 1;
             let name = one.name.get_ref().clone();
             let entry = entry(one).and_then(|entry| match entries.iter().find(|other| other.clashes(&entry)) {
-                Some(other) => Err(vec![format!("it has the name or the file `{}` of another", other.save_as)]),
+                Some(other) => Err(vec![format!("another entry has the same name or file, `{}`", other.save_as)]),
                 None => Ok(entry),
             });
             match entry {
@@ -111,9 +111,9 @@ impl Manifest {
             }
         }
         if entries.is_empty() && problems.is_empty() {
-            problems.push(format!("{}: it lists nothing: a template is a table [[source]]", path.display()));
+            problems.push(format!("{}: the manifest is empty; each template is a table [[source]]", path.display()));
         }
-        if problems.is_empty() { Ok(Self { entries }) } else { Err(Failure::Input(problems.join("\nerror: "))) }
+        if problems.is_empty() { Ok(Self { entries }) } else { Err(Failure::InputAll(problems)) }
     }
 }
 
@@ -123,7 +123,7 @@ impl Entry {
     }
 }
 
-/// What an entry says, or all that is wrong with it.
+/// Reads one entry, or finds all that is wrong with it.
 fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
     let WrittenEntry { name, repo, revision, file, template, save_as, source, bos_token, eos_token, not_fetched } =
         written;
@@ -132,29 +132,30 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if !is_name {
-        problems.push("the name of a spec is lower-case letters, digits and `_`".to_owned());
+        problems.push("a spec's name consists of lower-case letters, digits and `_`".to_owned());
     }
     let save_as = save_as.unwrap_or_else(|| format!("{name}.jinja"));
     if !save_as.ends_with(".jinja") || !is_inside(&save_as) || save_as.contains(['/', '\\']) {
-        problems.push(format!("`save_as` is to be the name of a .jinja file, without folders, but is {save_as:?}"));
+        problems.push(format!("`save_as` must be the name of a .jinja file without folders, but is {save_as:?}"));
     }
     if let Some(repo) = &repo
         && (!is_inside(repo) || repo.split('/').count() > 2 || repo.contains(['\\', '#', '?', ' ']))
     {
-        problems.push(format!("`repo` is to be a model's id, as in \"Qwen/Qwen3-0.6B\", but is {repo:?}"));
+        problems.push(format!("`repo` must be a model's id such as \"Qwen/Qwen3-0.6B\", but is {repo:?}"));
     }
     if let Some(file) = &file {
         if !is_inside(file) {
-            problems.push(format!("`file` is to be a file of the model, but is {file:?}"));
+            problems.push(format!("`file` must be a file of the model, but is {file:?}"));
         } else if !file.ends_with(".json") && !file.ends_with(".jinja") {
-            problems.push(format!("`file` is to be a .jinja or .json file, but is {file:?}; weights are not fetched"));
+            problems
+                .push(format!("`file` must be a .jinja or .json file, but is {file:?}; weights are not downloaded"));
         }
     }
     if let Some(template) = template.as_ref().filter(|template| !is_inside(template)) {
-        problems.push(format!("`template` is to be the name of a template, but is {template:?}"));
+        problems.push(format!("`template` must be the name of a template, but is {template:?}"));
     }
     if revision.as_deref().is_some_and(|revision| revision.trim().is_empty()) {
-        problems.push("`revision` is empty: leave it out, and it is `main`".to_owned());
+        problems.push("`revision` is empty: leave it out to use `main`".to_owned());
     }
     let label = match (&repo, &template) {
         (Some(repo), Some(template)) => format!("{repo} ({template})"),
@@ -164,7 +165,7 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
     let place = match (not_fetched, repo) {
         (Some(reason), _) => {
             if revision.is_some() || file.is_some() || template.is_some() {
-                problems.push("what is not fetched has no `revision`, `file` or `template` there".to_owned());
+                problems.push("an entry with `not_fetched` cannot have `revision`, `file` or `template`".to_owned());
             }
             Place::Elsewhere(reason)
         }
@@ -172,7 +173,7 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
             Place::Hub(OnHub { repo, revision: revision.unwrap_or_else(|| "main".to_owned()), file, template })
         }
         (None, None) => {
-            problems.push("it needs a `repo`, or `not_fetched` with the reason".to_owned());
+            problems.push("`repo` is missing; if the template is not on the Hub, say why in `not_fetched`".to_owned());
             Place::Elsewhere(String::new())
         }
     };
@@ -181,22 +182,22 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
     if problems.is_empty() { Ok(entry) } else { Err(problems) }
 }
 
-/// Whether a relative path of plain names.
+/// Whether a path is relative and consists of plain names, so that it cannot leave its folder.
 fn is_inside(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What is said of templates, by their files' names: in a manifest, or in a table of `file<TAB>source` lines.
-pub(crate) fn sources(path: &Path) -> Result<HashMap<String, Said>, Failure> {
+/// Reads what a manifest, or a table of `file<TAB>source` lines, says about templates. The keys are file names.
+pub(crate) fn sources(path: &Path) -> Result<HashMap<String, Listed>, Failure> {
     if path.extension().is_some_and(|extension| extension == "toml") {
-        let said = |entry: Entry| (entry.save_as, Said { source: entry.source, tokens: entry.tokens });
-        return Ok(Manifest::read(path)?.entries.into_iter().map(said).collect());
+        let listed = |entry: Entry| (entry.save_as, Listed { source: entry.source, tokens: entry.tokens });
+        return Ok(Manifest::read(path)?.entries.into_iter().map(listed).collect());
     }
     let text = input::text(path)?;
     let rows = text.lines().filter_map(|line| {
         let mut cells = line.split('\t');
         let (file, source) = (cells.next()?.to_owned(), cells.next()?.to_owned());
-        Some((file, Said { source, ..Said::default() }))
+        Some((file, Listed { source, ..Listed::default() }))
     });
     Ok(rows.collect())
 }
@@ -207,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// The committed manifest names each committed spec's template, and says of it what the spec says.
+    /// The committed manifest lists the template of each committed spec, with the same source.
     #[test]
     fn every_spec_has_its_source() -> Result<(), Box<dyn Error>> {
         let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("../generated");

@@ -1,10 +1,26 @@
-//! The compiled parsers, where they are linked: code generation must work before they exist.
+//! The supported models, if they are linked. Code generation must work before their code exists, so without the feature
+//! `models` every question about them is answered with "none".
 
 #[cfg(feature = "models")]
-pub(crate) use unjinja_generated::{all, by_file, by_name, overlay};
+mod linked {
+    use unjinja_runtime::ChatParser;
+
+    pub(crate) use unjinja_generated::{all, by_file, overlay, spec};
+
+    /// The parser of the model with this name.
+    pub(crate) fn find(name: &str) -> Result<&'static dyn ChatParser, String> {
+        use unjinja_generated::LookupError;
+
+        unjinja_generated::find(name).map_err(|error| match &error {
+            LookupError::Unknown { near, .. } if !near.is_empty() => format!("{error} `unjinja list` shows all"),
+            LookupError::Unknown { .. } => format!("{error}; `unjinja list` shows all"),
+            _ => error.to_string(),
+        })
+    }
+}
 
 #[cfg(not(feature = "models"))]
-mod none {
+mod linked {
     use unjinja_runtime::ChatParser;
 
     pub(crate) fn all() -> &'static [&'static dyn ChatParser] {
@@ -19,10 +35,13 @@ mod none {
         None
     }
 
-    pub(crate) fn by_name(_name: &str) -> Option<&'static dyn ChatParser> {
+    pub(crate) fn spec(_name: &str) -> Option<&'static str> {
         None
+    }
+
+    pub(crate) fn find(_name: &str) -> Result<&'static dyn ChatParser, String> {
+        Err("no models are built in: install unjinja-cli with its feature `models`".to_owned())
     }
 }
 
-#[cfg(not(feature = "models"))]
-pub(crate) use none::{all, by_file, by_name, overlay};
+pub(crate) use linked::{all, by_file, find, overlay, spec};

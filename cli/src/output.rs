@@ -1,4 +1,4 @@
-//! Writing results: JSON documents, and commands that can be copied.
+//! Writes results for programs: JSON documents, lines of JSON, and arguments of commands that can be copied.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) fn json(value: &impl Serialize) -> Done {
     Ok(())
 }
 
-/// Prints one line of JSON, at once.
+/// Prints one line of JSON and flushes it, because somebody may be reading along.
 pub(crate) fn json_line(value: &impl Serialize) -> Done {
     let mut out = std::io::stdout().lock();
     serde_json::to_writer(&mut out, value).map_err(std::io::Error::from)?;
@@ -25,7 +25,7 @@ pub(crate) fn json_line(value: &impl Serialize) -> Done {
     Ok(())
 }
 
-/// A path as a shell reads it.
+/// A path, quoted for a shell.
 pub(crate) fn argument(path: &Path) -> String {
     let text = path.to_string_lossy();
     shlex::try_quote(&text).map_or_else(|_| visible::line(&text), std::borrow::Cow::into_owned)

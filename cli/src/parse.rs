@@ -1,4 +1,4 @@
-//! `unjinja parse`: a model's output in, a message out.
+//! `unjinja parse`: parses a model's output and prints the message, whole or as it arrives.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use unjinja_runtime::{ChatParser, Event, Options};
 
+use crate::arguments::Switch;
 use crate::failure::{Done, Failure};
+use crate::input;
+use crate::parser_args::ReaderArgs;
 use crate::ui::Ui;
-use crate::whose::Whose;
-use crate::{Switch, input};
 
 mod lines;
 mod show;
@@ -23,35 +24,35 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", default_value = "-", conflicts_with = "jsonl")]
     output: PathBuf,
     #[command(flatten)]
-    whose: Whose,
-    /// The tools offered: a file in OpenAI's form.
+    reader: ReaderArgs,
+    /// The tools that were offered to the model: a JSON file in OpenAI's form.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
-    /// What the template's thinking switch was set to.
+    /// How the template's thinking switch was set.
     #[arg(long, value_enum)]
     thinking: Option<Switch>,
-    /// What the prompt already wrote of the assistant's turn.
+    /// The part of the assistant's turn that the prompt already contains.
     #[arg(long, value_name = "TEXT")]
     generation_prompt: Option<String>,
-    /// Leave reasoning in the content, with its markers.
+    /// Leave the reasoning in the content, with its markers.
     #[arg(long)]
     keep_reasoning: bool,
-    /// Say where there is more than one call.
+    /// Report a second tool call as a problem.
     #[arg(long)]
     no_parallel: bool,
-    /// Show what comes as it comes.
+    /// Print each piece as soon as it arrives.
     #[arg(long)]
     stream: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: ParseFormat,
-    /// Read lines of cases, write lines `{"id", "message", "diagnostics"}`.
+    /// Read cases, one JSON object per line; write lines `{"id", "message", "diagnostics"}`.
     #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "no_parallel"])]
     jsonl: bool,
-    /// With --jsonl: analyse the templates of this folder and interpret.
+    /// With --jsonl: analyse the templates in this folder, with their overlays, and interpret the specs.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
     templates: Option<PathBuf>,
-    /// With --jsonl: use the compiled parser whose spec was made from a template of that file name.
+    /// With --jsonl: use the supported model whose template has the file name that the line gives.
     #[arg(long, requires = "jsonl")]
     models: bool,
 }
@@ -63,7 +64,7 @@ enum ParseFormat {
     Human,
     /// JSON: one document, or with --stream one line for each event.
     Json,
-    /// What an OpenAI-compatible server answers: a chat.completion, or with --stream lines of chat.completion.chunk.
+    /// What an OpenAI-compatible server would answer: a chat.completion, or with --stream lines of chat.completion.chunk.
     Openai,
 }
 
@@ -76,9 +77,9 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             (None, false) => Err(Failure::Input("--jsonl needs --templates DIR or --models".to_owned())),
         };
     }
-    input::one_stdin(arguments.whose.template(), &arguments.output, "the model's output")?;
+    input::one_stdin(arguments.reader.template(), &arguments.output, "the model's output")?;
     let options = options(arguments)?;
-    let parser = arguments.whose.parser()?;
+    let parser = arguments.reader.parser()?;
     let mut show: Box<dyn Show> = match (arguments.format, arguments.stream) {
         (ParseFormat::Human, stream) => Box::new(show::Human::new(stream, ui)),
         (ParseFormat::Json, false) => Box::new(show::Document::default()),
@@ -105,7 +106,7 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// Reads the output as it comes; each piece is shown before the next is waited for.
+/// Parses the output. With `--stream` each piece is shown before the next is awaited.
 fn feed(parser: &dyn ChatParser, arguments: &Arguments, options: &Options, show: &mut dyn Show) -> Done {
     let mut input: Box<dyn Read> = if arguments.output.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())

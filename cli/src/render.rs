@@ -1,4 +1,6 @@
-//! `unjinja render`: conversations through chat templates, as Hugging Face renders them.
+//! `unjinja render`: renders conversations with chat templates, as Hugging Face does.
+//!
+//! A `.jinja` file does not say what its special tokens are. A spec can, so `--model`, `--spec` and an overlay supply them.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -6,10 +8,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use unjinja_build::{Source, SourceExt};
 use unjinja_render::Template;
 
+use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::{Format, input, output};
+use crate::parser_args::{ParserArgs, read_overlay};
+use crate::{input, output};
 
 /// The arguments of `render`.
 #[derive(Args)]
@@ -24,11 +29,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "human", conflicts_with = "jsonl")]
     format: Format,
     /// Read lines `{"id", "template": FILE, "context": {…}}`, write lines `{"id", "text"}`.
-    #[arg(long, requires = "templates")]
+    #[arg(long, requires = "templates", conflicts_with_all = ["model", "spec", "overlay"])]
     jsonl: bool,
     /// The folder of the templates that the lines name.
     #[arg(long, value_name = "DIR", requires = "jsonl")]
     templates: Option<PathBuf>,
+    #[command(flatten)]
+    parser: ParserArgs,
 }
 
 /// Runs the command.
@@ -41,7 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             let path = input::in_folder(folder, name)?;
             let template = known.entry(name.to_owned()).or_insert_with(|| {
                 let source = input::template(&path).map_err(|e| e.to_string())?;
-                unjinja_build::template_of(&source).map_err(|e| e.to_string())
+                let source = with_tokens(source, &ParserArgs::default()).map_err(|e| e.to_string())?;
+                source.template().map_err(|e| e.to_string())
             });
             let template = template.as_ref().map_err(Clone::clone)?;
             let context = line.get("context").ok_or("`context` is missing")?;
@@ -51,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
     let Some(path) = &arguments.template else { return Ok(()) };
     input::one_stdin(Some(path), &arguments.context, "the context")?;
-    let template = unjinja_build::template_of(&input::template(path)?).map_err(|e| Failure::Found(e.to_string()))?;
+    let source = with_tokens(input::template(path)?, &arguments.parser)?;
+    let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
     let (context, place) = if input::is_stdin(&arguments.context) {
         let mut context = String::new();
         std::io::stdin().read_to_string(&mut context)?;
@@ -66,4 +75,22 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// The template with the special tokens of the spec or overlay that is named or stands beside it, as far as its own file
+/// does not give them.
+fn with_tokens(mut source: Source, parser: &ParserArgs) -> Result<Source, Failure> {
+    let beside = source.overlay();
+    let overlay = parser.overlay().or(beside.exists().then_some(&*beside));
+    let spec = match (parser.named()?, overlay) {
+        (Some(named), _) => named.spec,
+        // Rendering needs an analysis only where the overlay sets a token.
+        (None, Some(path)) if read_overlay(path)?.keys().any(|key| key.key.starts_with("tokens.")) => {
+            parser.spec_for(&source)?.spec
+        }
+        (None, _) => return Ok(source),
+    };
+    source.tokens.bos = source.tokens.bos.or(spec.tokens.bos);
+    source.tokens.eos = source.tokens.eos.or(spec.tokens.eos);
+    Ok(source)
 }

@@ -1,5 +1,5 @@
-//! What a comparison of specs found, for people, for programs, as annotations of a GitHub workflow, and as a summary for a
-//! pull request. Texts of strangers are escaped for each of them.
+//! Reports what a comparison of specs found: for people, as JSON, as annotations of a GitHub workflow, and as a summary for
+//! a pull request. Text from templates and specs is escaped for each of these, because it can be hostile.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,44 +26,44 @@ pub(crate) enum ReportFormat {
     Markdown,
 }
 
-/// All that was compared.
+/// The result of a comparison.
 pub(crate) struct Report {
-    /// One row for each spec, and one for each overlay with something to say of it.
+    /// One row per spec, and one per overlay with a problem.
     pub rows: Vec<Row>,
-    /// The command that takes the differences over.
-    pub mend: Option<String>,
+    /// The command that accepts the differences.
+    pub fix: Option<String>,
 }
 
-/// What became of one spec.
+/// The result for one spec.
 pub(crate) struct Row {
-    /// Name of the spec.
+    /// The name of the spec.
     pub name: String,
     /// The template that it was made from.
     pub template: Option<PathBuf>,
-    /// The file that it is about.
+    /// The committed spec or the overlay.
     pub file: Option<PathBuf>,
-    /// What became of it.
+    /// What is different.
     pub outcome: Outcome,
 }
 
-/// What became of a spec.
+/// What is different about a spec.
 pub(crate) enum Outcome {
     Unchanged,
-    /// There is no spec of this template yet.
+    /// The template has no committed spec yet.
     New,
-    /// The spec says something else, or the same in other bytes.
+    /// The spec says something else, or says the same in other bytes.
     Changed(Changed),
-    /// The committed file is no spec.
+    /// The committed file is not a valid spec.
     Unreadable(String),
-    /// The template or the overlay does not work.
+    /// The template cannot be analysed, or the overlay cannot be applied.
     Broken(String),
-    /// No template gives this spec any more.
+    /// The template of the spec is gone.
     Gone,
     /// Keys of an overlay that change nothing.
     Idle(Vec<Idle>),
 }
 
-/// The changes of a spec.
+/// The changes of one spec.
 pub(crate) struct Changed {
     /// Each with its line in the committed file.
     pub changes: Vec<(Change, usize)>,
@@ -76,7 +76,7 @@ pub(crate) struct Idle {
 }
 
 impl Changed {
-    /// Changes of a spec that stands in a file with this text.
+    /// The changes of a spec whose file has the text `old`.
     pub(crate) fn new(changes: Vec<Change>, old: &str) -> Self {
         let with_line = |change: Change| {
             let line = line_of(old, &change.key);
@@ -91,8 +91,8 @@ impl Changed {
 }
 
 impl Outcome {
-    /// Whether writing what was made takes the difference away.
-    pub(crate) fn is_mended_by_writing(&self) -> bool {
+    /// Whether `check --write` removes the difference.
+    pub(crate) fn is_fixed_by_writing(&self) -> bool {
         matches!(self, Outcome::New | Outcome::Changed(_) | Outcome::Unreadable(_) | Outcome::Gone)
     }
 
@@ -108,7 +108,7 @@ impl Outcome {
         }
     }
 
-    /// What it means for a parser that was built before.
+    /// What the change means for a parser that was built before.
     fn effect(&self) -> Option<Effect> {
         match self {
             Outcome::Changed(changed) => Some(changed.worst().unwrap_or(Effect::Informational)),
@@ -119,32 +119,32 @@ impl Outcome {
     fn sentence(&self) -> String {
         match self {
             Outcome::Unchanged => "unchanged".to_owned(),
-            Outcome::New => "new: there is no spec of this template yet".to_owned(),
+            Outcome::New => "new: this template has no spec yet".to_owned(),
             Outcome::Changed(changed) => match changed.worst() {
                 None => "changed in form only".to_owned(),
                 Some(effect) => format!("changed, {effect}"),
             },
             Outcome::Unreadable(problem) => format!("the committed spec cannot be read\n{problem}"),
             Outcome::Broken(problem) => problem.clone(),
-            Outcome::Gone => "gone: no template gives this spec any more".to_owned(),
-            Outcome::Idle(_) => "idle: the overlay changes nothing".to_owned(),
+            Outcome::Gone => "gone: the template of this spec no longer exists".to_owned(),
+            Outcome::Idle(_) => "idle: keys of the overlay change nothing".to_owned(),
         }
     }
 }
 
 impl Idle {
     fn sentence(&self) -> String {
-        format!("`{}` changes nothing: the analysis finds it by itself; remove it", self.key)
+        format!("`{}` changes nothing, because the analysis finds the same: remove it", self.key)
     }
 }
 
 impl Report {
-    /// How many rows are not as committed.
+    /// The number of rows with a difference.
     pub(crate) fn differences(&self) -> usize {
         self.rows.iter().filter(|row| !matches!(row.outcome, Outcome::Unchanged)).count()
     }
 
-    /// Prints it.
+    /// Prints the report.
     pub(crate) fn print(&self, format: ReportFormat, ui: Ui) -> Done {
         match format {
             ReportFormat::Human => self.human(ui),
@@ -223,10 +223,10 @@ impl Report {
             }
             Value::Object(object)
         });
-        json!({"differences": self.differences(), "mend": self.mend, "specs": rows.collect::<Vec<_>>()})
+        json!({"differences": self.differences(), "mend": self.fix, "specs": rows.collect::<Vec<_>>()})
     }
 
-    /// Workflow commands, which the runner turns into annotations.
+    /// Prints workflow commands, which GitHub shows as annotations.
     fn github(&self) -> Done {
         let mut out = std::io::stdout().lock();
         for row in &self.rows {
@@ -309,8 +309,8 @@ impl Report {
                 _ => {}
             }
         }
-        if let Some(command) = &self.mend {
-            writeln!(out, "\nTo take this over:\n\n<pre>{}</pre>", markdown_pre(command))?;
+        if let Some(command) = &self.fix {
+            writeln!(out, "\nTo accept this:\n\n<pre>{}</pre>", markdown_pre(command))?;
         }
         Ok(())
     }
@@ -331,27 +331,27 @@ fn write_change(out: &mut impl Write, change: &Change, line: usize) -> Done {
     Ok(())
 }
 
-/// Old and new value of a change, on two lines.
+/// The old and the new value of a change, on two lines.
 fn sides(change: &Change) -> String {
     let side = |value: &Option<String>| value.as_deref().unwrap_or("(absent)").replace('\n', " ");
     format!("- {}\n+ {}", side(&change.old), side(&change.new))
 }
 
-/// A text behind `::` of a workflow command.
+/// Escapes the message of a workflow command, which follows `::`.
 fn github_message(text: &str) -> String {
     visible::lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A text between `=` and `,` of a workflow command.
+/// Escapes a property of a workflow command, which stands between `=` and `,`.
 fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// A text within a line of Markdown, in which no character means anything.
+/// Escapes text inside a line of Markdown, so that no character has a meaning.
 fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible::line(text).chars() {
-        // The characters of sentences stay, for those who read the source.
+        // Characters of ordinary sentences stay, so that the source remains readable.
         let plain = c.is_alphanumeric() || !c.is_ascii() || " .,;'?()/".contains(c);
         match plain {
             true => out.push(c),
@@ -365,7 +365,7 @@ fn markdown_code(text: &str) -> String {
     format!("<code>{}</code>", markdown_text(text))
 }
 
-/// A text of several lines in `<pre>`: blank lines would end it.
+/// Escapes several lines for `<pre>`, without blank lines: they would end the HTML block.
 fn markdown_pre(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(markdown_text).collect::<Vec<_>>().join("\n")

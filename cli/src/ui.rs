@@ -1,5 +1,5 @@
-//! How the commands look to people: colours where they are wanted, progress where somebody watches, and no character of
-//! foreign text that would do something to a terminal.
+//! The look of the commands in a terminal: colours, remarks and progress bars. Text from templates and models must pass
+//! through [`visible`] before it is printed, so that it cannot control the terminal.
 
 use std::io::IsTerminal;
 
@@ -7,40 +7,40 @@ use crate::visible;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// What a heading looks like.
+/// The style of headings.
 pub(crate) const HEADING: Style = Style::new().bold();
-/// What is in order.
+/// The style of what is in order.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// What is not.
+/// The style of errors and differences.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What somebody should look at.
+/// The style of what deserves attention.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
-/// What matters less.
+/// The style of details.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// A name.
+/// The style of names.
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 
-/// A text in a style. Whether colours are written at all is decided where it is printed.
+/// Adds a style to a text. The stream that prints it removes the style if it must not use colours.
 pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// What was said about the commands' talking.
+/// What the flags say about output for people.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ui {
-    /// Nothing but results and errors.
+    /// Print results and errors only.
     pub quiet: bool,
 }
 
 impl Ui {
-    /// A word about what was done.
+    /// Prints a remark about what was done, to standard error.
     pub(crate) fn remark(self, text: &str) {
         if !self.quiet {
             anstream::eprintln!("{}", visible::lines(text));
         }
     }
 
-    /// A bar for that many files, where there are some and somebody watches.
+    /// A progress bar for `count` files. It is hidden if there are few or standard error is not a terminal.
     pub(crate) fn progress(self, count: usize) -> ProgressBar {
         if self.quiet || crate::log::is_on() || count < 4 || !std::io::stderr().is_terminal() {
             return ProgressBar::hidden();

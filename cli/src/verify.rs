@@ -1,4 +1,5 @@
-//! `unjinja verify`: random conversations through each template and back.
+//! `unjinja verify`: renders random conversations with each template, parses the texts with the template's parser, and
+//! compares the messages.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,12 +7,14 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use unjinja_analyzer::{Verification, verify};
-use unjinja_build::Source;
+use unjinja_build::{Source, SourceExt};
 
+use crate::arguments::Format;
 use crate::failure::{Done, Failure};
+use crate::parser_args::ParserArgs;
 use crate::ui::{BAD, GOOD, Ui, WARNING, paint};
 use crate::visible;
-use crate::{Format, input, output};
+use crate::{input, output};
 
 /// The arguments of `verify`.
 #[derive(Args)]
@@ -19,7 +22,7 @@ pub(crate) struct Arguments {
     /// Templates: files, folders of them, or `-`.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// How many conversations a template and seed.
+    /// How many conversations per template and seed.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// The seeds; the same seed gives the same conversations.
@@ -28,12 +31,14 @@ pub(crate) struct Arguments {
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-    /// How many of the conversations that were read wrongly are printed, a template.
+    /// How many of the conversations that did not come back are printed per template.
     #[arg(long, default_value_t = 1)]
     failures: usize,
+    #[command(flatten)]
+    parser: ParserArgs,
 }
 
-/// What became of one template.
+/// What came of one template.
 enum Outcome {
     Broken(String),
     Unsupported(String),
@@ -43,6 +48,7 @@ enum Outcome {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let templates = input::templates(&arguments.paths)?;
+    arguments.parser.for_templates(templates.len())?;
     let progress = ui.progress(templates.len());
     let (mut rows, mut lost) = (Vec::new(), 0);
     for source in templates {
@@ -69,20 +75,21 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     match lost {
         0 => Ok(()),
-        1 => Err(Failure::Found("1 template did not hold".to_owned())),
-        lost => Err(Failure::Found(format!("{lost} templates did not hold"))),
+        1 => Err(Failure::Found("1 template has conversations that did not come back".to_owned())),
+        lost => Err(Failure::Found(format!("{lost} templates have conversations that did not come back"))),
     }
 }
 
 fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let spec = match crate::log::analyze(source, &unjinja_build::naming_of(source, "")) {
-        Ok(spec) => spec,
-        Err(error) => return Ok(Outcome::Broken(error.to_string())),
+    let spec = match arguments.parser.spec_for(source) {
+        Ok(corrected) => corrected.spec,
+        Err(Failure::Found(problem)) => return Ok(Outcome::Broken(problem)),
+        Err(failure) => return Err(failure),
     };
     if let Some(reason) = spec.unsupported {
         return Ok(Outcome::Unsupported(reason));
     }
-    let template = unjinja_build::template_of(source).map_err(|e| Failure::Found(e.to_string()))?;
+    let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
     let mut all = Verification::default();
     for seed in &arguments.seed {
         let one = verify(&template, &spec, arguments.count, *seed);
@@ -106,7 +113,7 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
             let came_back = paint(style, &format!("{} of {} came back", all.held, all.tried));
             let more = match all.lost_by_template {
                 0 => String::new(),
-                lost => format!("; {lost} more the template cannot render whole"),
+                lost => format!("; the template cannot render another {lost} completely"),
             };
             writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
             for failure in all.failures.iter().take(failures) {

@@ -1,7 +1,7 @@
-//! Text that came from a template or a model, as a terminal or a page may show it: what a reader could not see, or what
-//! would move the cursor or turn the text around, is written as an escape.
+//! Makes text from templates and models safe to show: characters that are invisible, move the cursor or reverse the text
+//! are written as escapes.
 
-/// A character, or what stands for one that must not be shown.
+/// How one character is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// The character itself.

@@ -1,4 +1,5 @@
-//! `unjinja check` notices what changed, says whether it breaks, finds overlays that do nothing, and mends.
+//! `unjinja check` finds what changed, says whether the change breaks parsers, finds overlay keys that change nothing, and
+//! prints a command that accepts the changes.
 
 #[path = "support/transcript.rs"]
 mod transcript;
@@ -16,7 +17,7 @@ use unjinja_spec::FormatSpec;
 
 type Failure = Box<dyn Error>;
 
-/// A folder with a copy of one of our templates and its spec.
+/// A folder with a copy of one of the templates and its committed spec.
 struct Committed {
     place: Place,
     template: String,
@@ -53,14 +54,14 @@ fn nothing_changed() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A change of a template as an upstream might make it, and what is to be said of it.
+/// A change of a template as its author might make it, and the expected report.
 struct Edit {
     name: &'static str,
     template: &'static str,
     edits: &'static [(&'static str, &'static str)],
-    /// What it means for a parser that was built before.
+    /// The expected effect on a parser that was built before.
     effect: &'static str,
-    /// Keys of which it must be said that they changed in this way.
+    /// Keys that the report must list, with the effect of each.
     says: &'static [(&'static str, &'static str)],
 }
 
@@ -166,7 +167,7 @@ const EDITS: &[Edit] = &[
 ];
 
 #[test]
-fn an_edit_is_told_and_judged() -> Result<(), Failure> {
+fn an_edit_is_reported_with_its_effect() -> Result<(), Failure> {
     let mut wrong = Vec::new();
     for edit in EDITS {
         let committed = Committed::new(&edit.name.replace([' ', '\''], "_"), edit.template)?;
@@ -188,14 +189,14 @@ fn an_edit_is_told_and_judged() -> Result<(), Failure> {
                 wrong.push(format!("{}: `{key}` is not called {effect}: {row:#}", edit.name));
             }
         }
-        // What it says is right: the old parser reads what the new template writes, or it does not.
+        // The report is right: the old parser reads what the new template writes if and only if it says so.
         let template = Template::parse(&committed.template, &committed.place.read(&committed.template)?)?;
         let (read, all) = read_by(&old, &template)?;
         assert!(all >= 50, "{}: {all} turns", edit.name);
         if (read < all) != (edit.effect == "breaking") {
             wrong.push(format!("{}: {read} of {all} turns read by the old parser", edit.name));
         }
-        // And the command that it prints mends.
+        // The command that it prints accepts the changes.
         let command = report["mend"].as_str().ok_or("no command mends")?;
         assert_eq!(committed.place.run(command, b"")?.code, 0);
         assert_eq!(committed.check("")?.code, 0, "{}", edit.name);
@@ -204,8 +205,8 @@ fn an_edit_is_told_and_judged() -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many turns that a template writes, behind each of its generation prompts, the parser of another spec reads as the
-/// parser of its own does; and how many there are.
+/// Of the turns that a template writes after each of its generation prompts: how many the parser of the old spec reads
+/// like the template's own parser, and how many there are.
 fn read_by(old: &FormatSpec, template: &Template) -> Result<(u32, u32), Failure> {
     let new = unjinja_build::analyze_text(template.source(), &Naming::of_file("edited.jinja"))?;
     let (before, after) = (interpreter(old)?, interpreter(&new)?);
@@ -235,7 +236,7 @@ fn same(a: &Message, b: &Message) -> bool {
 }
 
 #[test]
-fn what_came_and_went_is_told_and_mended() -> Result<(), Failure> {
+fn new_and_gone_specs_are_reported_and_written() -> Result<(), Failure> {
     let committed = Committed::new("moved", "hermes")?;
     committed.place.write("templates/other.jinja", committed.place.read(&committed.template)?.as_bytes())?;
     let old = root().join(env!("CARGO_TARGET_TMPDIR")).join("check/moved").join(&committed.template);
@@ -249,7 +250,7 @@ fn what_came_and_went_is_told_and_mended() -> Result<(), Failure> {
     };
     assert_eq!(outcome("other").as_deref(), Some("new"));
     assert_eq!(outcome("hermes").as_deref(), Some("gone"));
-    // Where files are named, nothing is said of others.
+    // If files are named, others are not reported.
     let one = committed.place.run("unjinja check templates/other.jinja --specs specs --format json", b"")?;
     assert!(!one.stdout.contains("gone"), "{}", one.stdout);
     assert_eq!(committed.check("--write")?.code, 0);
@@ -274,7 +275,7 @@ fn a_template_that_breaks_leaves_its_spec_alone() -> Result<(), Failure> {
 }
 
 #[test]
-fn a_spec_that_is_none_is_told_and_mended() -> Result<(), Failure> {
+fn an_invalid_spec_is_reported_and_rewritten() -> Result<(), Failure> {
     let committed = Committed::new("no_spec", "hermes")?;
     let good = committed.place.read("specs/hermes.toml")?;
     for text in ["spec_version = ", "\u{0}", "[template]\nname = 3\n"] {
@@ -296,7 +297,7 @@ fn an_overlay_that_changes_nothing_is_an_error() -> Result<(), Failure> {
     let said = committed.check("")?;
     assert_eq!(said.code, 1);
     assert!(said.stdout.contains("line 3: `tools.name_field` changes nothing"), "{}", said.stdout);
-    // Nobody but the one who wrote it may take it away.
+    // `--write` never changes an overlay.
     assert_eq!(committed.check("--write")?.code, 1);
     let annotated = committed.check("--format github")?.stdout;
     assert!(annotated.starts_with("::error file=specs/hermes.overlay.toml,line=3,"), "{annotated}");
@@ -306,11 +307,11 @@ fn an_overlay_that_changes_nothing_is_an_error() -> Result<(), Failure> {
 }
 
 #[test]
-fn two_templates_of_one_name_are_told() -> Result<(), Failure> {
+fn two_templates_of_one_name_are_reported() -> Result<(), Failure> {
     let committed = Committed::new("one_name", "hermes")?;
     committed.place.write("more/hermes.jinja", &fs::read(root().join("templates/qwen3.jinja"))?)?;
     let said = committed.place.run("unjinja check templates more --specs specs", b"")?;
     assert_eq!(said.code, 1);
-    assert!(said.stdout.contains("its spec would be called `hermes`, as that of hermes.jinja"), "{}", said.stdout);
+    assert!(said.stdout.contains("its spec would be called `hermes`, like that of hermes.jinja"), "{}", said.stdout);
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Commands and what they print: `commands/NAME.txt` and `commands/NAME.expected`, which `UPDATE_EXPECT=1` rewrites.
+//! Runs commands and compares what they print: `commands/NAME.txt` has the commands, `commands/NAME.expected` the expected
+//! output, which `UPDATE_EXPECT=1` rewrites.
 //!
 //! A case begins with lines `$ COMMAND`; see `support/transcript.rs` for what they may be. Files follow as
 //! `-- NAME --` and their text, or as `-- NAME < PATH --`, which copies a file of this repository. `-- stdin --` is the
@@ -44,7 +45,7 @@ fn commands_print_what_is_expected() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs one case; gives what its commands printed and how they ended.
+/// Runs one case. Returns what its commands printed and their exit codes.
 fn run(name: &str, case: &str) -> Result<String, Box<dyn Error>> {
     let place = Place::new("commands", name)?;
     let end = case.find("\n-- ").map_or(case.len(), |at| at + 1);
@@ -77,7 +78,7 @@ fn run(name: &str, case: &str) -> Result<String, Box<dyn Error>> {
 fn files(mut text: &str) -> Vec<(&str, &str)> {
     let mut files = Vec::new();
     while let Some((name, rest)) = text.strip_prefix("-- ").and_then(|text| text.split_once(" --\n")) {
-        // An empty file is followed at once.
+        // After an empty file the next one follows at once.
         let end = if rest.starts_with("-- ") { 0 } else { rest.find("\n-- ").map_or(rest.len(), |at| at + 1) };
         files.push((name, &rest[..end]));
         text = &rest[end..];

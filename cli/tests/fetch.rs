@@ -1,5 +1,4 @@
-//! `unjinja fetch` against a small Hub on loopback: what it writes, what it asks for, and what it says when it gets
-//! something else.
+//! `unjinja fetch` with a small Hub on loopback: what it writes, what it requests, and its errors.
 #![cfg(feature = "fetch")]
 
 #[path = "support/hub.rs"]
@@ -19,7 +18,7 @@ type Done = Result<(), Box<dyn Error>>;
 const TEMPLATE: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}";
 const OTHER: &str = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{% endfor %}";
 
-/// A model's manifest entry.
+/// A manifest entry for a model.
 fn entry(name: &str, more: &str) -> String {
     format!("[[source]]\nname = \"{name}\"\nrepo = \"org/{name}\"\n{more}\n")
 }
@@ -47,7 +46,7 @@ impl Scene {
         self.place.run(&format!("HF_ENDPOINT={endpoint} {environment} unjinja fetch --out out {arguments}"), b"")
     }
 
-    /// The one error of a run that fails, without the address.
+    /// The one error of a run that fails, with `HUB` in place of the address.
     fn error(&self, environment: &str) -> Result<String, Box<dyn Error>> {
         let said = self.fetch(environment, "")?;
         assert_eq!(said.code, 1, "{}{}", said.stdout, said.stderr);
@@ -74,7 +73,7 @@ fn new_unchanged_changed() -> Done {
     let before = scene.fetch("", "--check")?;
     assert_eq!(before.code, 1, "{}", before.stderr);
     assert!(
-        before.stderr.contains("3 templates are not what the Hub holds; to get them: unjinja fetch "),
+        before.stderr.contains("3 templates differ from those on the Hub; to download them: unjinja fetch "),
         "{}",
         before.stderr
     );
@@ -145,11 +144,11 @@ fn the_cache_is_the_hubs() -> Done {
     assert_eq!(scene.fetch("", "")?.stdout, "1 unchanged\n");
     let asked = scene.hub.asked();
     assert!(!asked.is_empty() && asked.iter().all(|asked| asked.method == "HEAD"), "nothing is read twice: {asked:?}");
-    // A commit cannot change.
+    // A commit cannot change, so nothing is requested.
     scene.place.write("sources.toml", entry("one", &format!("revision = \"{COMMIT}\"")).as_bytes())?;
     assert_eq!(scene.fetch("", "")?.stdout, "1 unchanged\n");
     assert!(scene.hub.asked().is_empty());
-    // Without a network what was read is still there; in another cache it is not.
+    // Without a network the cache is used; another cache is empty.
     scene.place.write("sources.toml", entry("one", "").as_bytes())?;
     let nowhere = "HF_ENDPOINT=http://127.0.0.1:9";
     assert_eq!(scene.fetch(nowhere, "")?.stdout, "1 unchanged\n");
@@ -175,7 +174,7 @@ fn no_network() -> Done {
 fn a_server_that_does_not_answer() -> Done {
     let scene = Scene::new("silence", &entry("one", ""))?;
     scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Silence);
-    let expected = "error: one: HUB did not answer within 1 seconds; HF_HUB_DOWNLOAD_TIMEOUT says how long to wait\n";
+    let expected = "error: one: HUB did not answer within 1 seconds; HF_HUB_DOWNLOAD_TIMEOUT sets the limit\n";
     assert_eq!(scene.error("HF_HUB_DOWNLOAD_TIMEOUT=1")?, expected);
     Ok(())
 }
@@ -197,14 +196,14 @@ fn models_that_ask_for_a_licence() -> Done {
     );
     assert_eq!(
         said(401, "RepoNotFound")?,
-        "error: one: HUB/org/one: there is no such model, or it is private: then set HF_TOKEN to a token that may read it\n"
+        "error: one: HUB/org/one: there is no such model, or it is private; for a private model set HF_TOKEN to a token that may read it\n"
     );
     assert!(said(500, "Oops")?.contains("HUB/org/one: the Hub answered 500 Internal Server Error"));
     Ok(())
 }
 
 #[test]
-fn what_is_missing_is_named() -> Done {
+fn missing_things_are_named() -> Done {
     let scene = Scene::new("missing", &entry("one", ""))?;
     assert_eq!(scene.error("")?, "error: one: HUB/org/one: there is no such model\n");
     scene.hub.put("org/one", "v2", "chat_template.jinja", file(TEMPLATE));
@@ -217,27 +216,27 @@ fn what_is_missing_is_named() -> Done {
     scene.hub.put("org/one", "main", "tokenizer_config.json", file("{\"model_max_length\": 1}"));
     let error = scene.error("")?;
     assert!(
-        error.contains("HUB/org/one, tokenizer_config.json: it holds no `chat_template`, but `model_max_length`"),
+        error.contains("HUB/org/one, tokenizer_config.json: the file has no template under `chat_template`: it has `model_max_length`"),
         "{error}"
     );
     Ok(())
 }
 
-/// Answers that are no template, and what is said of them.
+/// Answers that are not templates, and the errors.
 const NO_TEMPLATES: [(&str, &str, &str); 5] = [
-    ("chat_template.jinja", "<html>Log in</html>", "this is no chat template: it reads no `messages`"),
-    ("chat_template.jinja", "{% for m in messages %}", "this is no template: "),
-    ("tokenizer_config.json", "<html></html>", "the file is no JSON: expected value at line 1 column 1"),
-    ("tokenizer_config.json", "{\"chat_template\": 1}", "`chat_template` is to be a template's text"),
+    ("chat_template.jinja", "<html>Log in</html>", "this is not a chat template: it does not read `messages`"),
+    ("chat_template.jinja", "{% for m in messages %}", "this is not a template: "),
+    ("tokenizer_config.json", "<html></html>", "the file is not valid JSON: expected value at line 1 column 1"),
+    ("tokenizer_config.json", "{\"chat_template\": 1}", "`chat_template` must be a string with a template"),
     (
         "tokenizer_config.json",
         "{\"chat_template\": {\"default\": \"a\", \"rag\": \"b\"}}",
-        "it holds 2 templates: `default`, `rag`; say which: template = \"default\"",
+        "the file holds 2 templates: `default`, `rag`; choose one in the manifest: template = \"default\"",
     ),
 ];
 
 #[test]
-fn what_is_no_template_is_not_written() -> Done {
+fn what_is_not_a_template_is_not_written() -> Done {
     for (index, (name, text, expected)) in NO_TEMPLATES.into_iter().enumerate() {
         let scene = Scene::new(&format!("no_template_{index}"), &entry("one", ""))?;
         scene.hub.put("org/one", "main", name, file(text));
@@ -249,7 +248,7 @@ fn what_is_no_template_is_not_written() -> Done {
     scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Page("<html>Log in</html>".to_owned()));
     let error = scene.error("")?;
     assert!(
-        error.contains("HUB/org/one: this does not answer as the Hub does: missing ETag header; look at HF_ENDPOINT"),
+        error.contains("HUB/org/one: the answer is not one of the Hub: missing ETag header; check HF_ENDPOINT"),
         "{error}"
     );
     Ok(())
@@ -332,7 +331,7 @@ fn analyze_and_check_read_the_manifest() -> Done {
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(scene.place.read("specs/hermes.toml")?.contains("source = \"org/hermes (tool_use)\"\n"));
     assert_eq!(scene.place.run("unjinja check out --specs specs --sources sources.toml", b"")?.code, 0);
-    // What the model's tokens are, a fetched template does not say.
+    // A downloaded template does not contain the model's tokens; the manifest does.
     let ending = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}";
     scene.place.write("out/hermes.jinja", ending.as_bytes())?;
     scene.place.write("sources.toml", entry("hermes", "eos_token = \"<end>\"").as_bytes())?;

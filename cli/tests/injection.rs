@@ -1,5 +1,5 @@
-//! What stands in a template never leaves its place in what the commands print: a terminal, a page, an SVG, an annotation
-//! of a workflow, a summary in Markdown, TOML, Rust.
+//! Text from a hostile template cannot break out of the place where a command prints it: a terminal, a page, an SVG, an
+//! annotation of a workflow, a summary in Markdown, TOML, Rust.
 
 #[path = "support/transcript.rs"]
 mod transcript;
@@ -11,7 +11,7 @@ use transcript::{Place, root};
 
 type Failure = Box<dyn Error>;
 
-/// What a marker of a hostile template holds. Jinja takes `'` and `\` for its own, so they are left out.
+/// The text in a marker of a hostile template. It has no `'` and `\`, which have a meaning in Jinja.
 const HOSTILE: &str =
     "\"#*/ {}|`<img src=x onerror=y></pre></code></script><script>\u{1b}[31m\u{1b}]0;t\u{7}\u{202e}::error::%0A";
 

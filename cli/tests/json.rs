@@ -1,4 +1,4 @@
-//! What the commands print as JSON is what `docs/json/*.schema.json` say, on good input and on bad.
+//! The JSON that the commands print matches `docs/json/*.schema.json`, for good input and bad.
 
 #[path = "support/transcript.rs"]
 mod transcript;
@@ -13,7 +13,7 @@ use transcript::{Place, root};
 
 type Failure = Box<dyn Error>;
 
-/// How the JSON stands in the output.
+/// Whether the output is one JSON document or one per line.
 #[derive(Clone, Copy)]
 enum Shape {
     Document,
@@ -21,7 +21,7 @@ enum Shape {
 }
 use Shape::{Document, Lines};
 
-/// A command, how it ends, and the schema of what it prints.
+/// A command, its exit code, the schema of its output, and the shape of the output.
 const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja analyze templates --format json", 0, "analyze", Document),
     ("unjinja analyze templates bad --format json", 1, "analyze", Document),
@@ -97,7 +97,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja explain bad/refuses.jinja --format json", 1, "explain", Document),
 ];
 
-/// Commands that print no JSON, and the formats of the others that are none.
+/// Commands that print no JSON, and formats of other commands that are not JSON.
 const WITHOUT_JSON: &[&str] = &["completions", "help"];
 
 fn place() -> Result<Place, Failure> {

@@ -1,5 +1,5 @@
-//! The path of `docs/new-model.md`, walked: its files are written, its commands run in their order, and what they print
-//! is what stands there. `UPDATE_EXPECT=1` rewrites it.
+//! Follows `docs/new-model.md`: writes its files, runs its commands in order, and compares what they print with the page.
+//! `UPDATE_EXPECT=1` rewrites the page.
 //!
 //! A fenced block whose info names a file is that file. In a block `console`, a line `$ COMMAND` is a command (see
 //! `support/transcript.rs`), and what follows up to the next one is what it prints.
@@ -34,7 +34,7 @@ fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
                 for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
                     commands += 1;
                     let said = place.run(command, b"").map_err(|e| format!("{command}: {e}"))?;
-                    // 1 is an answer, 2 would be a slip of this page.
+                    // 1 is a result; 2 would be a mistake on the page.
                     assert!(said.code < 2, "{command}: {}", said.stderr);
                     walked.push_str(&format!("$ {command}\n{}{}", said.stdout, said.stderr));
                 }

@@ -1,5 +1,5 @@
-//! The committed specs are what the analyzer makes of the corpus, byte for byte, and the committed code is what the code
-//! generator makes of the specs.
+//! The committed specs and code are up to date: the analyzer makes these specs from the corpus, byte for byte, and the
+//! code generator makes this code from the specs.
 
 #[path = "../../tests/support/find.rs"]
 mod find;

@@ -1,4 +1,6 @@
-//! Folders of specs, for build scripts.
+//! Folders of specs: reads them with their overlays, and writes the files of a crate that commits its generated code.
+//!
+//! This module handles files and the registry; the code of one model is written elsewhere.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,10 +9,10 @@ use std::path::{Path, PathBuf};
 use quote::quote;
 use unjinja_spec::{FormatSpec, Overlay, ReasoningMode};
 
-/// What is wrong with a folder of specs, all of it.
+/// Everything that is wrong with a folder of specs.
 #[derive(Debug)]
 pub struct SpecsError {
-    /// One text per problem, each with its file.
+    /// One message per problem, with its file.
     pub problems: Vec<String>,
 }
 
@@ -22,10 +24,10 @@ impl fmt::Display for SpecsError {
 
 impl std::error::Error for SpecsError {}
 
-/// Reads every spec of a folder, in order of file names, each with its overlay merged over it.
+/// Reads every spec of a folder, in the order of the file names, each with its overlay merged over it.
 ///
 /// # Errors
-/// Unreadable files and specs, all at once.
+/// Unreadable files and invalid specs, all at once.
 pub fn read_specs(folder: &Path) -> Result<Vec<(PathBuf, FormatSpec)>, SpecsError> {
     let unreadable =
         |path: &Path, error: std::io::Error| SpecsError { problems: vec![format!("{}: {error}", path.display())] };
@@ -90,24 +92,24 @@ pub fn compile_specs(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<
     Ok(specs)
 }
 
-/// The files of a crate that commits its generated code.
+/// The source files of a crate that commits its generated code.
 #[cfg(feature = "rust")]
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// One module per spec: its name and its Rust.
     pub modules: Vec<(String, String)>,
-    /// The module that lists them, each behind the feature of its name or `all`.
+    /// The module that lists them: each is compiled with the feature of its name, or with `all`.
     pub list: String,
 }
 
 /// The Rust of every supported spec of a folder.
 ///
 /// # Errors
-/// Unreadable files, and specs that cannot be read or lowered; all of them at once.
+/// Unreadable files, and specs that are invalid or that no parser can be made from; all at once.
 #[cfg(feature = "rust")]
 pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
     let (mut modules, mut items, mut parsers, mut problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut overlays = Vec::new();
+    let (mut hub_ids, mut texts, mut overlays) = (Vec::new(), Vec::new(), Vec::new());
     for (path, spec) in read_specs(folder)? {
         if spec.unsupported.is_some() {
             continue;
@@ -128,7 +130,12 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
             #[doc = #doc]
             pub mod #ident;
         });
-        parsers.push(quote!(#[cfg(any(feature = "all", feature = #name))] &#ident::Parser));
+        let enabled = quote!(#[cfg(any(feature = "all", feature = #name))]);
+        parsers.push(quote!(#enabled &#ident::Parser));
+        let ids = hub_ids_of(&spec);
+        hub_ids.push(quote!(#enabled &[#(#ids),*]));
+        let file = format!("../specs/{name}.toml");
+        texts.push(quote!((#name, include_str!(#file))));
     }
     if !problems.is_empty() {
         return Err(SpecsError { problems });
@@ -141,6 +148,13 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
         /// Every parser that is compiled in.
         pub(crate) static ALL: &[&dyn ChatParser] = &[#(#parsers),*];
 
+        /// For each parser, in the same order, the ids on the Hugging Face Hub of the models that have its template.
+        pub(crate) static HUB_IDS: &[&[&str]] = &[#(#hub_ids),*];
+
+        /// The specs as TOML, by name.
+        #[cfg(feature = "specs")]
+        pub(crate) static SPECS: &[(&str, &str)] = &[#(#texts),*];
+
         /// The overlays, each with the SHA-256 of the template that it corrects.
         #[cfg(feature = "overlays")]
         pub(crate) static OVERLAYS: &[(&str, &str)] = &[#(#overlays),*];
@@ -150,11 +164,18 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
     Ok(Sources { modules, list })
 }
 
-/// A Markdown table of a folder of specs: what each is made from, how it writes calls and reasoning, and how many
-/// random conversations came back.
+/// The ids on the Hugging Face Hub of the models that have the template of a spec.
+fn hub_ids_of(spec: &FormatSpec) -> Vec<&str> {
+    let source = spec.template.source.as_str();
+    let is_id = source.split('/').count() == 2 && !source.contains([' ', ':']);
+    if is_id { vec![source] } else { Vec::new() }
+}
+
+/// A Markdown table of a folder of specs: where the template of each comes from, how it writes calls and reasoning, and
+/// how many random conversations came back.
 ///
 /// # Errors
-/// Unreadable files and specs.
+/// Unreadable files and invalid specs.
 pub fn table(folder: &Path) -> Result<String, SpecsError> {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let mut out = "| spec | template of | calls | reasoning | round trips |\n|---|---|---|---|---|\n".to_owned();

@@ -1,51 +1,113 @@
-//! Compiled parsers for the supported models: one module per model, each behind a cargo feature of its name, and a
-//! registry.
+//! Compiled parsers for the supported models: one module per model, each behind a cargo feature of the same name, and a
+//! registry that finds a parser by name or by template.
 //!
-//! An application that needs one model names it, and links nothing else:
+//! An application that needs one model enables its feature, and compiles nothing else:
 //!
 //! ```toml
 //! unjinja-generated = { version = "0.1", default-features = false, features = ["qwen_qwen3_0_6b"] }
 //! ```
 //!
-//! The code under `models/` is written by `unjinja codegen --specs specs --out src/models` and checked in CI.
+//! An application that lets its users choose a model keeps the default features, and looks the model up:
 //!
 //! ```
 //! # #[cfg(feature = "all")] {
 //! use unjinja_generated::by_name;
 //! use unjinja_runtime::Options;
 //!
-//! let parser = by_name("qwen_qwen3_0_6b").expect("a supported model");
+//! let parser = by_name("Qwen/Qwen3-0.6B").expect("a supported model");
 //! let message = parser.parse("<think>\nHm.\n</think>\n\nHello!".into(), &Options::new());
 //! assert_eq!(message.reasoning_content, "Hm.");
 //! assert_eq!(message.content, "Hello!");
 //! # }
 //! ```
+//!
+//! The modules and `models.rs` are written by `unjinja codegen --specs specs --out src/models` and checked in CI. This
+//! file and `lookup.rs` are written by hand; they contain no model's name.
 
+mod lookup;
 // Written, and formatted, by the code generator.
 #[rustfmt::skip]
 mod models;
 
-#[allow(unused_imports, reason = "there is nothing to export where no model is asked for")]
+#[allow(unused_imports, reason = "without a model's feature there is nothing to export")]
 pub use models::*;
 use unjinja_runtime::ChatParser;
 
-/// All parsers that are compiled in, in order of their names.
+pub use lookup::LookupError;
+
+/// All parsers that are compiled in, in the order of their specs' names.
 pub fn all() -> &'static [&'static dyn ChatParser] {
     models::ALL
 }
 
-/// The parser of the spec with this name.
+/// The parser of a model; `None` if the name fits no model, or several. [`find`] says which.
+///
+/// The name is that of a spec (`qwen_qwen3_0_6b`), an id on the Hugging Face Hub with or without its owner
+/// (`Qwen/Qwen3-0.6B`, `Qwen3-0.6B`), or a template's file name (`Qwen-Qwen3-0.6B.jinja`). Upper and lower case are
+/// alike, and so are `/`, `-`, `.` and `_`.
+///
+/// ```
+/// # #[cfg(feature = "all")] {
+/// use unjinja_generated::by_name;
+///
+/// let names = ["qwen_qwen3_0_6b", "Qwen/Qwen3-0.6B", "qwen3-0.6b", "Qwen-Qwen3-0.6B.jinja"];
+/// for name in names {
+///     assert_eq!(by_name(name).map(|parser| &*parser.info().name), Some("qwen_qwen3_0_6b"), "{name}");
+/// }
+/// assert!(by_name("qwen").is_none());
+/// # }
+/// ```
 pub fn by_name(name: &str) -> Option<&'static dyn ChatParser> {
-    all().iter().copied().find(|parser| parser.info().name == name)
+    match lookup::fitting(name, &names())[..] {
+        [index] => all().get(index).copied(),
+        _ => None,
+    }
 }
 
-/// The parser whose spec was made from a template file of this name, with or without folders before it.
+/// The parser of a model, found as by [`by_name`].
+///
+/// ```
+/// # #[cfg(feature = "all")] {
+/// let error = unjinja_generated::find("qwen_qwen3_06b").err().expect("there is no such model");
+/// assert_eq!(error.to_string(), r#"no supported model is called "qwen_qwen3_06b"; did you mean qwen_qwen3_0_6b?"#);
+/// # }
+/// ```
+///
+/// # Errors
+/// If the name fits several models: the error lists them. If it fits none: the error suggests similar names.
+pub fn find(name: &str) -> Result<&'static dyn ChatParser, LookupError> {
+    let known = names();
+    let specs = |indices: &[usize]| indices.iter().map(|&index| known[index].spec).collect();
+    match lookup::fitting(name, &known)[..] {
+        [index] => Ok(all()[index]),
+        [] => Err(LookupError::Unknown { name: name.to_owned(), near: specs(&lookup::near(name, &known)) }),
+        ref several => Err(LookupError::Ambiguous { name: name.to_owned(), candidates: specs(several) }),
+    }
+}
+
+/// The names of each parser in [`all`], in the same order.
+fn names() -> Vec<lookup::Names<'static>> {
+    let names = |(parser, hub_ids): (&&'static dyn ChatParser, &&'static [&'static str])| {
+        let facts = parser.info();
+        lookup::Names { spec: &facts.name, source: &facts.source, hub_ids, files: &facts.files }
+    };
+    models::ALL.iter().zip(models::HUB_IDS).map(names).collect()
+}
+
+/// Ids on the Hugging Face Hub of the models that have the template of this spec; empty for a spec that is not compiled
+/// in.
+pub fn hub_ids(spec: &str) -> &'static [&'static str] {
+    let index = all().iter().position(|parser| parser.info().name == spec);
+    index.and_then(|index| models::HUB_IDS.get(index)).copied().unwrap_or_default()
+}
+
+/// The parser whose spec was made from a template file with exactly this name. Folders before the name are ignored.
 pub fn by_file(file: &str) -> Option<&'static dyn ChatParser> {
     let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
     all().iter().copied().find(|parser| parser.info().files.iter().any(|known| known == file))
 }
 
-/// The parser whose spec was made from exactly this template text.
+/// The parser whose spec was made from exactly this template text, as it stands in a GGUF file for example.
 #[cfg(feature = "by-template")]
 pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
     use sha2::{Digest, Sha256};
@@ -63,4 +125,10 @@ pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
 #[cfg(feature = "overlays")]
 pub fn overlay(sha256: &str) -> Option<&'static str> {
     models::OVERLAYS.iter().find(|(template, _)| *template == sha256).map(|(_, overlay)| *overlay)
+}
+
+/// The format spec with this name, as TOML, without its overlay.
+#[cfg(feature = "specs")]
+pub fn spec(name: &str) -> Option<&'static str> {
+    models::SPECS.iter().find(|(known, _)| *known == name).map(|(_, spec)| *spec)
 }

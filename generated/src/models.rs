@@ -280,6 +280,214 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &unsloth_mistral_devstral_small_2507::Parser,
 ];
 
+/// For each parser, in the same order, the ids on the Hugging Face Hub of the models that have its template.
+pub(crate) static HUB_IDS: &[&[&str]] = &[
+    #[cfg(any(feature = "all", feature = "apertus_8b_instruct"))]
+    &["swiss-ai/Apertus-8B-Instruct-2509"],
+    #[cfg(any(feature = "all", feature = "apriel_1_6_15b_thinker_fixed"))]
+    &[],
+    #[cfg(any(feature = "all", feature = "bytedance_seed_oss"))]
+    &["ByteDance-Seed/Seed-OSS-36B-Instruct"],
+    #[cfg(
+        any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
+    )]
+    &[],
+    #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
+    &[],
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
+    &["deepseek-ai/DeepSeek-R1-Distill-Llama-8B"],
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_qwen_32b"))]
+    &["deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"],
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
+    &["deepseek-ai/DeepSeek-V3.1"],
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
+    &[],
+    #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
+    &["fireworks-ai/llama-3-firefunction-v2"],
+    #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
+    &["ai-sage/GigaChat3-10B-A1.8B"],
+    #[cfg(any(feature = "all", feature = "glm_4_6"))]
+    &["zai-org/GLM-4.6"],
+    #[cfg(any(feature = "all", feature = "glm_4_7_flash"))]
+    &["zai-org/GLM-4.7-Flash"],
+    #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
+    &["google/gemma-2-2b-it"],
+    #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
+    &["google/gemma-4-31B-it"],
+    #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
+    &["HuggingFaceTB/SmolLM3-3B"],
+    #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
+    &["ibm-granite/granite-3.3-2b-instruct"],
+    #[cfg(any(feature = "all", feature = "ibm_granite_granite_4_0"))]
+    &["ibm-granite/granite-4.0-h-small"],
+    #[cfg(any(feature = "all", feature = "kimi_k2_instruct"))]
+    &["moonshotai/Kimi-K2-Instruct"],
+    #[cfg(any(feature = "all", feature = "kimi_k2_thinking"))]
+    &["moonshotai/Kimi-K2-Thinking"],
+    #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
+    &["LiquidAI/LFM2-8B-A1B"],
+    #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
+    &[],
+    #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_1"))]
+    &["meetkai/functionary-medium-v3.1"],
+    #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
+    &["meetkai/functionary-medium-v3.2"],
+    #[cfg(any(feature = "all", feature = "meta_llama_llama_3_1_8b_instruct"))]
+    &["meta-llama/Llama-3.1-8B-Instruct"],
+    #[cfg(any(feature = "all", feature = "meta_llama_llama_3_2_3b_instruct"))]
+    &["meta-llama/Llama-3.2-3B-Instruct"],
+    #[cfg(any(feature = "all", feature = "microsoft_phi_3_5_mini_instruct"))]
+    &["microsoft/Phi-3.5-mini-instruct"],
+    #[cfg(any(feature = "all", feature = "mimo_vl"))]
+    &["XiaomiMiMo/MiMo-VL-7B-RL"],
+    #[cfg(any(feature = "all", feature = "minimax_m2"))]
+    &["MiniMaxAI/MiniMax-M2"],
+    #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
+    &[],
+    #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
+    &["mistralai/Ministral-3-14B-Reasoning-2512"],
+    #[cfg(any(feature = "all", feature = "mistralai_mistral_nemo_instruct_2407"))]
+    &["mistralai/Mistral-Nemo-Instruct-2407"],
+    #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]
+    &[],
+    #[cfg(
+        any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use")
+    )]
+    &[],
+    #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
+    &["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"],
+    #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
+    &["nvidia/NVIDIA-Nemotron-Nano-9B-v2"],
+    #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
+    &["openai/gpt-oss-120b"],
+    #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
+    &["Qwen/Qwen3.5-4B"],
+    #[cfg(any(feature = "all", feature = "qwen3_coder"))]
+    &["Qwen/Qwen3-Coder-30B-A3B-Instruct"],
+    #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
+    &["Qwen/Qwen2.5-7B-Instruct"],
+    #[cfg(any(feature = "all", feature = "qwen_qwen3_0_6b"))]
+    &["Qwen/Qwen3-0.6B"],
+    #[cfg(any(feature = "all", feature = "qwen_qwq_32b"))]
+    &["Qwen/QwQ-32B"],
+    #[cfg(any(feature = "all", feature = "stepfun3_5_flash"))]
+    &["stepfun-ai/Step-3.5-Flash"],
+    #[cfg(any(feature = "all", feature = "unsloth_apriel_1_5"))]
+    &[],
+    #[cfg(any(feature = "all", feature = "unsloth_mistral_devstral_small_2507"))]
+    &[],
+];
+
+/// The specs as TOML, by name.
+#[cfg(feature = "specs")]
+pub(crate) static SPECS: &[(&str, &str)] = &[
+    ("apertus_8b_instruct", include_str!("../specs/apertus_8b_instruct.toml")),
+    (
+        "apriel_1_6_15b_thinker_fixed",
+        include_str!("../specs/apriel_1_6_15b_thinker_fixed.toml"),
+    ),
+    ("bytedance_seed_oss", include_str!("../specs/bytedance_seed_oss.toml")),
+    (
+        "cohereforai_c4ai_command_r7b_12_2024_tool_use",
+        include_str!("../specs/cohereforai_c4ai_command_r7b_12_2024_tool_use.toml"),
+    ),
+    (
+        "cohereforai_c4ai_command_r_plus_tool_use",
+        include_str!("../specs/cohereforai_c4ai_command_r_plus_tool_use.toml"),
+    ),
+    (
+        "deepseek_ai_deepseek_r1_distill_llama_8b",
+        include_str!("../specs/deepseek_ai_deepseek_r1_distill_llama_8b.toml"),
+    ),
+    (
+        "deepseek_ai_deepseek_r1_distill_qwen_32b",
+        include_str!("../specs/deepseek_ai_deepseek_r1_distill_qwen_32b.toml"),
+    ),
+    (
+        "deepseek_ai_deepseek_v3_1",
+        include_str!("../specs/deepseek_ai_deepseek_v3_1.toml"),
+    ),
+    (
+        "deepseek_ai_deepseek_v3_2",
+        include_str!("../specs/deepseek_ai_deepseek_v3_2.toml"),
+    ),
+    (
+        "fireworks_ai_llama_3_firefunction_v2",
+        include_str!("../specs/fireworks_ai_llama_3_firefunction_v2.toml"),
+    ),
+    ("gigachat3_10b_a1_8b", include_str!("../specs/gigachat3_10b_a1_8b.toml")),
+    ("glm_4_6", include_str!("../specs/glm_4_6.toml")),
+    ("glm_4_7_flash", include_str!("../specs/glm_4_7_flash.toml")),
+    ("google_gemma_2_2b_it", include_str!("../specs/google_gemma_2_2b_it.toml")),
+    ("google_gemma_4_31b_it", include_str!("../specs/google_gemma_4_31b_it.toml")),
+    ("huggingfacetb_smollm3_3b", include_str!("../specs/huggingfacetb_smollm3_3b.toml")),
+    (
+        "ibm_granite_granite_3_3_2b_instruct",
+        include_str!("../specs/ibm_granite_granite_3_3_2b_instruct.toml"),
+    ),
+    ("ibm_granite_granite_4_0", include_str!("../specs/ibm_granite_granite_4_0.toml")),
+    ("kimi_k2_instruct", include_str!("../specs/kimi_k2_instruct.toml")),
+    ("kimi_k2_thinking", include_str!("../specs/kimi_k2_thinking.toml")),
+    ("lfm2_8b_a1b", include_str!("../specs/lfm2_8b_a1b.toml")),
+    ("llama_cpp_deepseek_r1", include_str!("../specs/llama_cpp_deepseek_r1.toml")),
+    (
+        "meetkai_functionary_medium_v3_1",
+        include_str!("../specs/meetkai_functionary_medium_v3_1.toml"),
+    ),
+    (
+        "meetkai_functionary_medium_v3_2",
+        include_str!("../specs/meetkai_functionary_medium_v3_2.toml"),
+    ),
+    (
+        "meta_llama_llama_3_1_8b_instruct",
+        include_str!("../specs/meta_llama_llama_3_1_8b_instruct.toml"),
+    ),
+    (
+        "meta_llama_llama_3_2_3b_instruct",
+        include_str!("../specs/meta_llama_llama_3_2_3b_instruct.toml"),
+    ),
+    (
+        "microsoft_phi_3_5_mini_instruct",
+        include_str!("../specs/microsoft_phi_3_5_mini_instruct.toml"),
+    ),
+    ("mimo_vl", include_str!("../specs/mimo_vl.toml")),
+    ("minimax_m2", include_str!("../specs/minimax_m2.toml")),
+    (
+        "mistral_small_3_2_24b_instruct_2506",
+        include_str!("../specs/mistral_small_3_2_24b_instruct_2506.toml"),
+    ),
+    (
+        "mistralai_ministral_3_14b_reasoning_2512",
+        include_str!("../specs/mistralai_ministral_3_14b_reasoning_2512.toml"),
+    ),
+    (
+        "mistralai_mistral_nemo_instruct_2407",
+        include_str!("../specs/mistralai_mistral_nemo_instruct_2407.toml"),
+    ),
+    ("moonshotai_kimi_k2", include_str!("../specs/moonshotai_kimi_k2.toml")),
+    (
+        "nousresearch_hermes_2_pro_llama_3_8b_tool_use",
+        include_str!("../specs/nousresearch_hermes_2_pro_llama_3_8b_tool_use.toml"),
+    ),
+    (
+        "nvidia_nemotron_3_nano_30b_a3b_bf16",
+        include_str!("../specs/nvidia_nemotron_3_nano_30b_a3b_bf16.toml"),
+    ),
+    ("nvidia_nemotron_nano_v2", include_str!("../specs/nvidia_nemotron_nano_v2.toml")),
+    ("openai_gpt_oss_120b", include_str!("../specs/openai_gpt_oss_120b.toml")),
+    ("qwen3_5_4b", include_str!("../specs/qwen3_5_4b.toml")),
+    ("qwen3_coder", include_str!("../specs/qwen3_coder.toml")),
+    ("qwen_qwen2_5_7b_instruct", include_str!("../specs/qwen_qwen2_5_7b_instruct.toml")),
+    ("qwen_qwen3_0_6b", include_str!("../specs/qwen_qwen3_0_6b.toml")),
+    ("qwen_qwq_32b", include_str!("../specs/qwen_qwq_32b.toml")),
+    ("stepfun3_5_flash", include_str!("../specs/stepfun3_5_flash.toml")),
+    ("unsloth_apriel_1_5", include_str!("../specs/unsloth_apriel_1_5.toml")),
+    (
+        "unsloth_mistral_devstral_small_2507",
+        include_str!("../specs/unsloth_mistral_devstral_small_2507.toml"),
+    ),
+];
+
 /// The overlays, each with the SHA-256 of the template that it corrects.
 #[cfg(feature = "overlays")]
 pub(crate) static OVERLAYS: &[(&str, &str)] = &[

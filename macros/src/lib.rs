@@ -1,10 +1,8 @@
-//! `include_template_parser!` and `include_spec_parser!`: a shell over `unjinja-build`.
+//! The macros [`include_template_parser!`] and [`include_spec_parser!`], which compile a parser into a module.
 //!
-//! Both expand to items, so they are put into a module of their own:
-//!
-//! ```ignore
-//! mod qwen3 { unjinja::include_template_parser!("qwen3.jinja"); }
-//! ```
+//! This crate parses the macros' arguments, finds their files, and reports errors at the literal that names the file at
+//! fault. Everything else is done by `unjinja-build`. Applications use the macros as `unjinja::include_template_parser!`
+//! and `unjinja::include_spec_parser!`.
 
 use std::path::{Path, PathBuf};
 
@@ -15,41 +13,94 @@ use syn::punctuated::Punctuated;
 use syn::{Ident, LitStr, Token};
 use unjinja_build::{Build, Input, split_variant};
 
-/// Files larger than this are not handed to the compiler, which would read them whole.
+/// Bytes. Larger files are not watched, because the compiler would have to read them whole.
 const LARGEST_WATCHED: u64 = 16 << 20;
 
-/// Analyses a chat template and expands to its parser: `Parser`, `parse`, `stream`, `FACTS`, and what a sampler needs:
-/// `grammar`, `GRAMMAR`, `TRIGGERS` and more.
+/// Analyses a chat template and expands to its parser.
 ///
-/// The file is a `.jinja`, a `tokenizer_config.json`, a `chat_template.json` or a GGUF; `"FILE#NAME"` is one of several
-/// named templates in it. The path is relative to the crate's root, then to its `templates/` folder; the crate is rebuilt
-/// when the file changes, unless it is larger than 16 MiB, as models are. Options follow the path:
+/// The expansion is a list of items, so it goes into a module of its own: `Parser`, `parse`, `parse_borrowed`, `stream`,
+/// `FACTS`, and what a sampler needs: `grammar`, `GRAMMAR`, `TRIGGERS` and more.
 ///
-/// - `overlay = "x.overlay.toml"`: a file of corrections to what the analysis finds.
-/// - `spec = "x.toml"`: the committed spec of this template. It is used as it stands; that it still describes the
-///   template is checked by its hash.
-/// - `tools = "tools.json"`: the tools that are offered, in OpenAI's form; adds a function `tools()`, and their grammar
-///   as constants: `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
-/// - `runtime = path::to::runtime`: where the runtime is; `::unjinja` by default.
+/// ```
+/// mod hermes {
+///     unjinja::include_template_parser!("../templates/hermes.jinja");
+/// }
+///
+/// let output = "Let me see.\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>";
+/// let message = hermes::parse(output, &unjinja::Options::new());
+/// assert_eq!(message.content, "Let me see.");
+/// assert_eq!(message.tool_calls[0].name, "now");
+/// ```
+///
+/// # The file
+///
+/// A `.jinja`, `tokenizer_config.json`, `chat_template.json` or GGUF file. `"FILE#NAME"` is one of several named
+/// templates in a file. The path is relative to the crate's root, or else to its folder `templates/`. Cargo rebuilds the
+/// crate when the file changes, unless it is larger than 16 MiB, as model weights are.
+///
+/// # Options
+///
+/// They follow the path, in any order:
+///
+/// - `overlay = "x.overlay.toml"`: corrections to what the analysis finds.
+/// - `spec = "x.toml"`: the committed spec of this template, which is used instead of an analysis. It is an error if the
+///   template has changed since the spec was made.
+/// - `tools = "tools.json"`: tools in OpenAI's form that are known at compile time. The module gets a function
+///   `tools()`, and the grammar of the tools as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
+/// - `runtime = path::to::runtime`: where the generated code finds the runtime; the default is `::unjinja`.
+///
+/// ```
+/// mod qwen3 {
+///     unjinja::include_template_parser!(
+///         "../templates/qwen3.jinja",
+///         tools = "../examples/tools.json",
+///     );
+/// }
+///
+/// let options = unjinja::Options::new().tools(&qwen3::tools()).thinking(false);
+/// assert_eq!(qwen3::parse("Hello!", &options).content, "Hello!");
+/// assert!(qwen3::TOOL_GRAMMAR.contains("root ::="));
+/// ```
+///
+/// # Errors
+///
+/// A compile error at the literal that names the file at fault: a file that does not exist, a template with a syntax
+/// error or with a format that is not supported, an invalid spec, overlay or list of tools.
 #[proc_macro]
 pub fn include_template_parser(input: TokenStream) -> TokenStream {
     expand(input, Kind::Template)
 }
 
-/// Expands to the parser of a committed spec, with no analysis. The path and the options `overlay`, `tools` and
-/// `runtime` are those of [`include_template_parser!`].
+/// Expands to the parser of a committed format spec. No template is read and nothing is analysed.
+///
+/// ```
+/// mod qwen3 {
+///     unjinja::include_spec_parser!("../generated/specs/qwen_qwen3_0_6b.toml");
+/// }
+///
+/// let message = qwen3::parse("<think>\nHm.\n</think>\n\nHello!", &unjinja::Options::new());
+/// assert_eq!(message.reasoning_content, "Hm.");
+/// assert_eq!(message.content, "Hello!");
+/// ```
+///
+/// The path, the items and the options `overlay`, `tools` and `runtime` are those of [`include_template_parser!`].
+///
+/// # Errors
+///
+/// A compile error at the literal that names the file at fault, as for [`include_template_parser!`].
 #[proc_macro]
 pub fn include_spec_parser(input: TokenStream) -> TokenStream {
     expand(input, Kind::Spec)
 }
 
+/// Which macro is expanded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Template,
     Spec,
 }
 
-/// A path literal and options.
+/// The arguments of both macros: the path and the options.
 struct Arguments {
     path: LitStr,
     overlay: Option<LitStr>,
@@ -58,6 +109,7 @@ struct Arguments {
     runtime: Option<syn::Path>,
 }
 
+/// One option: its name and its value.
 enum Given {
     File(Ident, LitStr),
     Runtime(Ident, syn::Path),
@@ -77,9 +129,8 @@ impl Parse for Given {
 
 impl Parse for Arguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let path = input
-            .parse()
-            .map_err(|e| syn::Error::new(e.span(), "the path of a file is wanted here, as a string literal"))?;
+        let path =
+            input.parse().map_err(|e| syn::Error::new(e.span(), "expected the path of a file, as a string literal"))?;
         let mut arguments = Self { path, overlay: None, spec: None, tools: None, runtime: None };
         if input.parse::<Option<Token![,]>>()?.is_none() {
             return Ok(arguments);
@@ -98,7 +149,7 @@ impl Parse for Arguments {
                 Given::File(name, file) if name == "tools" => arguments.tools = Some(file),
                 Given::File(name, _) => {
                     let message =
-                        format!("unknown option `{name}`; there are `overlay`, `spec`, `tools` and `runtime`");
+                        format!("unknown option `{name}`; the options are `overlay`, `spec`, `tools` and `runtime`");
                     return Err(syn::Error::new(name.span(), message));
                 }
             }
@@ -130,7 +181,7 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
         if kind == Kind::Spec {
             return Err(at(
                 literal,
-                "`spec` is an option of include_template_parser!; here the path itself is the spec".into(),
+                "`spec` is an option of include_template_parser! only: here the path itself names the spec".into(),
             ));
         }
         let spec = find(literal)?;
@@ -146,10 +197,10 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
         build = build.runtime(quote!(#runtime));
     }
     let tokens = build.tokens().map_err(|error| {
-        let to_blame = read.iter().find(|(path, _)| error.file() == Some(path));
-        at(to_blame.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
+        let at_fault = read.iter().find(|(path, _)| error.path() == Some(path));
+        at(at_fault.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
     })?;
-    // So that cargo builds this again when a file changes.
+    // The compiler tracks included files, so cargo rebuilds the crate when one of them changes.
     let watched = read.iter().map(|(path, _)| split_variant(path).0);
     let watched = watched.filter(|path| path.metadata().is_ok_and(|file| file.len() <= LARGEST_WATCHED));
     let watched = watched.map(|path| path.display().to_string());
@@ -159,7 +210,7 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
     })
 }
 
-/// Finds a file relative to the crate's root, then to its `templates/` folder.
+/// Finds a file relative to the crate's root, or else to its folder `templates/`.
 fn find(literal: &LitStr) -> syn::Result<PathBuf> {
     let given = literal.value();
     let root = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
@@ -168,14 +219,14 @@ fn find(literal: &LitStr) -> syn::Result<PathBuf> {
         return Ok(path.clone());
     }
     let tried: Vec<String> = candidates.iter().map(|path| format!("  {}", path.display())).collect();
-    let mut message = format!("there is no file {given:?}; tried\n{}", tried.join("\n"));
+    let mut message = format!("there is no file {given:?}; looked for\n{}", tried.join("\n"));
     if let Some(near) = nearest(&root.join("templates"), &given) {
         message.push_str(&format!("\ndid you mean {near:?}?"));
     }
     Err(syn::Error::new(literal.span(), message))
 }
 
-/// The file in a folder whose name shares the longest beginning with `wanted`.
+/// The file in a folder whose name shares the longest beginning, of two characters at least, with `wanted`.
 fn nearest(folder: &Path, wanted: &str) -> Option<String> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let shared = |name: &str| name.bytes().zip(wanted.bytes()).take_while(|(a, b)| a == b).count();

@@ -1,74 +1,102 @@
-//! Why a file gave no template: its place, the cause, and what to do.
+//! The error of this crate: which file gave no template, why, and what to do. It must never hold text that was parsed
+//! out of another error's message.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::Source;
+use crate::names::STDIN;
 
-/// Why a file gave no template: a text with the place, the cause and what to do.
+/// Why a file gave no template: the file, the cause, and what to do about it.
+///
+/// [`Display`](fmt::Display) prints `FILE: PROBLEM` on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
     path: PathBuf,
     problem: String,
-    is_without_template: bool,
+    kind: SourceErrorKind,
+}
+
+/// The kinds of [`SourceError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SourceErrorKind {
+    /// The file cannot be opened or read.
+    Unreadable,
+    /// The content is damaged, or is not what the file's name or first bytes promise.
+    Invalid,
+    /// The file is sound, but holds no template.
+    NoTemplate,
+    /// The file holds named templates, but not the one that was asked for.
+    UnknownVariant,
+    /// The file holds several templates, and none was asked for by name.
+    Ambiguous,
 }
 
 impl SourceError {
-    pub(super) fn new(path: &Path, problem: impl fmt::Display) -> Self {
-        Self { path: path.to_owned(), problem: problem.to_string(), is_without_template: false }
+    pub(crate) fn invalid(path: &Path, problem: impl fmt::Display) -> Self {
+        Self::new(path, SourceErrorKind::Invalid, problem)
     }
 
-    /// That a file is sound and holds no template.
-    pub(super) fn without_template(path: &Path, problem: impl fmt::Display) -> Self {
-        Self { is_without_template: true, ..Self::new(path, problem) }
+    pub(crate) fn unreadable(path: &Path, error: std::io::Error) -> Self {
+        Self::new(path, SourceErrorKind::Unreadable, error)
     }
 
-    /// The file.
+    pub(crate) fn no_template(path: &Path, problem: impl fmt::Display) -> Self {
+        Self::new(path, SourceErrorKind::NoTemplate, problem)
+    }
+
+    /// `names` are the names of the templates that the file does hold.
+    pub(crate) fn unknown_variant(path: &Path, wanted: &str, names: &[&str]) -> Self {
+        let problem = if names.is_empty() {
+            format!("the file holds one template, which has no name, so there is no `{wanted}`: leave `#{wanted}` out")
+        } else {
+            format!("the file holds no template called `{wanted}`; it holds {}", listed(names))
+        };
+        Self::new(path, SourceErrorKind::UnknownVariant, problem)
+    }
+
+    /// `names` are the names of all the file's templates.
+    pub(crate) fn ambiguous(path: &Path, names: &[&str]) -> Self {
+        let first = names.first().copied().unwrap_or("NAME");
+        let (count, names, shown) = (names.len(), listed(names), path.display());
+        let problem = format!("the file holds {count} templates: {names}; choose one, as in {shown}#{first}");
+        Self::new(path, SourceErrorKind::Ambiguous, problem)
+    }
+
+    fn new(path: &Path, kind: SourceErrorKind, problem: impl fmt::Display) -> Self {
+        Self { path: path.to_owned(), problem: problem.to_string(), kind }
+    }
+
+    /// The file; `-` is standard input.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong, without the file's path.
+    /// What is wrong and what to do, without the file's path.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// Whether the file is sound and holds no template.
+    /// What kind of error this is.
+    pub fn kind(&self) -> SourceErrorKind {
+        self.kind
+    }
+
+    /// Whether the file is sound and merely holds no template. Callers that look through many files skip these.
     pub fn is_without_template(&self) -> bool {
-        self.is_without_template
+        self.kind == SourceErrorKind::NoTemplate
     }
 }
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path == Path::new(super::STDIN) { Path::new("standard input") } else { &self.path };
+        let path = if self.path == Path::new(STDIN) { Path::new("standard input") } else { &self.path };
         write!(f, "{}: {}", path.display(), self.problem)
     }
 }
 
 impl std::error::Error for SourceError {}
 
-/// The named templates of a file, for people.
-fn listed(sources: &[Source]) -> String {
-    let names: Vec<String> = sources.iter().filter_map(|s| Some(format!("`{}`", s.variant.as_deref()?))).collect();
-    names.join(", ")
-}
-
-pub(super) fn no_variant(path: &Path, wanted: &str, sources: &[Source]) -> SourceError {
-    let problem = match listed(sources) {
-        names if names.is_empty() => {
-            format!("it holds one template, without a name, and none called `{wanted}`: leave `#{wanted}` out")
-        }
-        names => format!("it holds no template called `{wanted}`, but {names}"),
-    };
-    SourceError::new(path, problem)
-}
-
-pub(super) fn several(path: &Path, sources: &[Source]) -> SourceError {
-    let first = sources.iter().find_map(|source| source.variant.as_deref()).unwrap_or("NAME");
-    let (names, path_shown) = (listed(sources), path.display());
-    SourceError::new(
-        path,
-        format!("it holds {} templates: {names}; say which, as in {path_shown}#{first}", sources.len()),
-    )
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

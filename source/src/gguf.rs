@@ -1,8 +1,8 @@
 //! Templates in the metadata of a GGUF file, versions 1 to 3, in both byte orders.
 //!
-//! Only what stands before the weights is read, and of that only what is asked for: everything else is skipped by its
-//! length. No length is believed before the file is known to be that long, so a damaged file is an error with its
-//! offset and never a large allocation, a long loop or a panic.
+//! Only the metadata before the weights is read, and of the metadata only the few keys that matter here: other values are
+//! skipped by their length. Every length is compared with the size of the file before it is used, so a damaged file gives
+//! an error with an offset, and never a large allocation, a long loop or a panic.
 
 mod cursor;
 
@@ -10,13 +10,14 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use self::cursor::{Cursor, Kind, Problem};
-use super::{Source, SourceError, SpecialTokens};
+use crate::error::SourceError;
+use crate::source::{Source, SpecialTokens};
 
-/// How every file begins, in either byte order.
-/// The longest template that is read, in bytes: more than the renderer takes.
+/// The longest template that is read, in bytes. The renderer's own limit is lower.
 const TEMPLATE_LIMIT: u64 = 2 << 20;
 
-pub(super) const MAGIC: [u8; 4] = *b"GGUF";
+/// The first bytes of every GGUF file, in either byte order.
+pub(crate) const MAGIC: [u8; 4] = *b"GGUF";
 
 const TEMPLATE: &str = "tokenizer.chat_template";
 const TOKENS: &str = "tokenizer.ggml.tokens";
@@ -25,23 +26,23 @@ const EOS: &str = "tokenizer.ggml.eos_token_id";
 const ARCHITECTURE: &str = "general.architecture";
 const PART: &str = "split.no";
 
-/// Real files have some dozens of keys; more than this is a damaged count.
+/// Real files have some dozens of keys; a larger count than this is damaged.
 const MOST_KEYS: u64 = 1 << 16;
 
-/// The format's own limit of a key.
+/// The limit of a key's length that the format itself sets, in bytes.
 const LONGEST_KEY: u64 = (1 << 16) - 1;
 
-/// No special token, and no name of an architecture, is longer.
+/// The longest special token or architecture name that is read, in bytes.
 const LONGEST_TOKEN: u64 = 1 << 12;
 
-/// Named templates in one file.
+/// How many named templates are read from one file.
 const MOST_TEMPLATES: usize = 64;
 
-/// What the metadata says that is of use here.
+/// The metadata that matters here.
 #[derive(Default)]
 struct Found {
     templates: Vec<(Option<String>, String)>,
-    /// Where the array of tokens has its items, and how many.
+    /// The offset of the first item of the token array, and the number of items.
     tokens: Option<(u64, u64)>,
     bos: Option<u64>,
     eos: Option<u64>,
@@ -50,18 +51,18 @@ struct Found {
 }
 
 /// The templates of a GGUF file.
-pub(super) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, SourceError> {
-    let fail = |problem: Problem| SourceError::new(path, problem);
+pub(crate) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, SourceError> {
+    let fail = |problem: Problem| SourceError::invalid(path, problem);
     let mut cursor = Cursor::new(input).map_err(fail)?;
     let (found, keys) = metadata(&mut cursor).map_err(fail)?;
     if found.templates.is_empty() {
-        return Err(without(path, &found, keys));
+        return Err(without_template(path, &found, keys));
     }
     let tokens = SpecialTokens {
         bos: token(&mut cursor, &found, found.bos).map_err(fail)?,
         eos: token(&mut cursor, &found, found.eos).map_err(fail)?,
     };
-    // One template among named ones that has no name is the default.
+    // Beside named templates, the one without a name is the default.
     let is_alone = found.templates.len() == 1;
     let sources = found.templates.into_iter().map(|(name, text)| Source {
         path: path.to_owned(),
@@ -74,15 +75,15 @@ pub(super) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, 
     if let Some((_, other)) = sources.split_first()
         && other.iter().any(|other| other.variant.as_deref() == Some("default"))
     {
-        return Err(SourceError::new(
+        return Err(SourceError::invalid(
             path,
-            format!("it holds two default templates: {TEMPLATE} and {TEMPLATE}.default"),
+            format!("the file holds two default templates: {TEMPLATE} and {TEMPLATE}.default"),
         ));
     }
     Ok(sources)
 }
 
-/// Reads all keys, and gives their number.
+/// Reads all keys. Returns what was found, and the number of keys.
 fn metadata<R: Read + Seek>(cursor: &mut Cursor<R>) -> Result<(Found, u64), Problem> {
     let mut found = Found::default();
     let keys = cursor.header(MAGIC, MOST_KEYS)?;
@@ -106,7 +107,7 @@ fn value<R: Read + Seek>(cursor: &mut Cursor<R>, found: &mut Found, key: &str, k
         TOKENS if kind == Kind::Array => {
             let (items, count) = cursor.array()?;
             if items != Kind::String {
-                return Err(cursor.problem("it is no array of texts"));
+                return Err(cursor.problem("the value must be an array of strings"));
             }
             found.tokens = Some((cursor.offset(), count));
             cursor.skip_items(items, count, 0)?;
@@ -114,7 +115,7 @@ fn value<R: Read + Seek>(cursor: &mut Cursor<R>, found: &mut Found, key: &str, k
         _ => match key.strip_prefix(TEMPLATE) {
             Some("") => template(cursor, found, None, kind)?,
             Some(name) if name.len() > 1 && name.starts_with('.') => template(cursor, found, Some(&name[1..]), kind)?,
-            // The list of the names, `tokenizer.chat_templates`, says nothing that the keys do not.
+            // `tokenizer.chat_templates` lists the names, which the keys themselves give as well.
             _ => cursor.skip(kind)?,
         },
     }
@@ -128,20 +129,20 @@ fn template<R: Read + Seek>(
     kind: Kind,
 ) -> Result<(), Problem> {
     if kind != Kind::String {
-        return Err(cursor.problem(format!("a template is a text, but this is {}", kind.name())));
+        return Err(cursor.problem(format!("a template must be a string, but this is {}", kind.name())));
     }
     if found.templates.len() == MOST_TEMPLATES {
-        return Err(cursor.problem(format!("it is one template more than {MOST_TEMPLATES}")));
+        return Err(cursor.problem(format!("the file has more than {MOST_TEMPLATES} named templates")));
     }
     if found.templates.iter().any(|(known, _)| known.as_deref() == name) {
-        return Err(cursor.problem("the key is there twice"));
+        return Err(cursor.problem("the key appears twice"));
     }
     let text = cursor.string(TEMPLATE_LIMIT, "a template")?;
     found.templates.push((name.map(str::to_owned), text));
     Ok(())
 }
 
-/// The text of a token. An id that no token has stands for none in real files.
+/// The text of a token. Real files mark an absent token by an id that no token has.
 fn token<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found, id: Option<u64>) -> Result<Option<String>, Problem> {
     let (Some((at, count)), Some(id)) = (found.tokens, id) else { return Ok(None) };
     if id >= count {
@@ -150,16 +151,16 @@ fn token<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found, id: Option<u64>)
     cursor.item(at, id, LONGEST_TOKEN).map(Some).map_err(|problem| problem.of(TOKENS))
 }
 
-/// That a file holds no template, and what it holds.
-fn without(path: &Path, found: &Found, keys: u64) -> SourceError {
+/// The error for a file without a template: it says what the file is.
+fn without_template(path: &Path, found: &Found, keys: u64) -> SourceError {
     let what = match &found.architecture {
-        Some(architecture) => format!("a model of architecture `{architecture}` with {keys} keys"),
-        None => format!("{keys} keys"),
+        Some(architecture) => format!("a model of the architecture `{architecture}` with {keys} metadata keys"),
+        None => format!("{keys} metadata keys"),
     };
     let more = match found.part {
-        Some(part) if part > 0 => "; this is a further part of a split model, the first part holds the template",
+        Some(part) if part > 0 => "; it is a later part of a split model: the first part holds the template",
         _ if found.tokens.is_none() => "; it has no vocabulary either",
         _ => "",
     };
-    SourceError::without_template(path, format!("it holds no `{TEMPLATE}`, but {what}{more}"))
+    SourceError::no_template(path, format!("the file has no `{TEMPLATE}`; it holds {what}{more}"))
 }

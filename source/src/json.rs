@@ -1,21 +1,24 @@
-//! Templates in JSON: `tokenizer_config.json`, `chat_template.json` and their kin. It reads what three keys say and
-//! must never need any other.
+//! Reads templates from `tokenizer_config.json`, `chat_template.json` and files like them. It uses the keys
+//! `chat_template`, `bos_token` and `eos_token`, and must not depend on any other.
 
 use std::path::Path;
 
-use super::names::MODEL_FILES;
-use super::{Source, SourceError, SpecialTokens};
 use serde_json::{Map, Value};
 
-/// The key that holds a template, or several with names.
+use crate::error::SourceError;
+use crate::names::MODEL_FILES;
+use crate::source::{Source, SpecialTokens};
+
+/// The key whose value is one template or several named ones.
 const KEY: &str = "chat_template";
 
-/// The templates in the text of a JSON file.
-pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> {
-    let fail = |problem: String| SourceError::new(path, problem);
-    let value: Value = serde_json::from_str(text).map_err(|error| fail(format!("the file is no JSON: {error}")))?;
+/// The templates in a JSON file with this text.
+pub(crate) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> {
+    let fail = |problem: String| SourceError::invalid(path, problem);
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| fail(format!("the file is not valid JSON: {error}")))?;
     let Value::Object(object) = &value else {
-        return Err(fail(format!("the file is JSON, but {}, no object with a `{KEY}`", kind(&value))));
+        return Err(fail(format!("the file is {} in JSON; expected an object with the key `{KEY}`", kind(&value))));
     };
     let tokens = tokens_of(object);
     let source = |variant: Option<&str>, text: &str| Source {
@@ -27,22 +30,24 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> 
     let sources = match object.get(KEY) {
         None | Some(Value::Null) => return Err(without(path, object)),
         Some(Value::String(text)) => vec![source(None, text)],
-        // A processor's, by name.
+        // `chat_template.json` of a processor: an object from names to texts.
         Some(Value::Object(named)) => {
             let named = named.iter().map(|(name, template)| match template {
                 Value::String(text) => Ok(source(Some(name), text)),
-                other => Err(fail(format!("`{KEY}.{name}` is to be a template's text, but is {}", kind(other)))),
+                other => Err(fail(format!("`{KEY}.{name}` must be a string with a template, but is {}", kind(other)))),
             });
             named.collect::<Result<Vec<Source>, SourceError>>()?
         }
-        // A tokenizer's, as a list of names and texts.
+        // `tokenizer_config.json`: a list of objects with `name` and `template`.
         Some(Value::Array(named)) => {
             let named = named.iter().enumerate().map(|(index, entry)| {
                 let field = |key: &str| match entry.get(key) {
                     Some(Value::String(text)) => Ok(text),
-                    Some(other) => Err(fail(format!("`{KEY}[{index}].{key}` is to be a text, but is {}", kind(other)))),
+                    Some(other) => {
+                        Err(fail(format!("`{KEY}[{index}].{key}` must be a string, but is {}", kind(other))))
+                    }
                     None => {
-                        Err(fail(format!("`{KEY}[{index}]` has no `{key}`: each entry holds `name` and `template`")))
+                        Err(fail(format!("`{KEY}[{index}]` has no `{key}`; each entry needs `name` and `template`")))
                     }
                 };
                 Ok(source(Some(field("name")?), field("template")?))
@@ -50,12 +55,12 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> 
             named.collect::<Result<Vec<Source>, SourceError>>()?
         }
         Some(other) => {
-            let wanted = "a template's text or a list of named ones";
-            return Err(fail(format!("`{KEY}` is to be {wanted}, but is {}", kind(other))));
+            let expected = "a string with a template, or a list of named templates";
+            return Err(fail(format!("`{KEY}` must be {expected}, but is {}", kind(other))));
         }
     };
     if sources.is_empty() {
-        return Err(SourceError::without_template(path, format!("`{KEY}` is empty: it lists no template")));
+        return Err(SourceError::no_template(path, format!("`{KEY}` is empty: it lists no template")));
     }
     for (index, source) in sources.iter().enumerate() {
         if sources[..index].iter().any(|other| other.variant == source.variant) {
@@ -66,12 +71,13 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> 
     Ok(sources)
 }
 
-/// The special tokens that the text of a `tokenizer_config.json` says.
-pub(super) fn tokens(text: &str) -> Option<SpecialTokens> {
+/// The special tokens in the text of a `tokenizer_config.json`.
+pub(crate) fn tokens(text: &str) -> Option<SpecialTokens> {
     let value: Value = serde_json::from_str(text).ok()?;
     value.as_object().map(tokens_of)
 }
 
+/// A token is a string, or an object with the string in `content`.
 fn tokens_of(object: &Map<String, Value>) -> SpecialTokens {
     let token = |key: &str| match object.get(key) {
         Some(Value::String(text)) => Some(text.clone()),
@@ -81,22 +87,21 @@ fn tokens_of(object: &Map<String, Value>) -> SpecialTokens {
     SpecialTokens { bos: token("bos_token"), eos: token("eos_token") }
 }
 
-/// That a file holds no template, and what it holds.
+/// The error for a file without a template: it lists the keys that the file has, and where the template may be.
 fn without(path: &Path, object: &Map<String, Value>) -> SourceError {
     const SHOWN: usize = 8;
     let mut keys: Vec<String> = object.keys().take(SHOWN).map(|key| format!("`{key}`")).collect();
-    match object.len() {
-        0 => keys.push("nothing".to_owned()),
-        count if count > SHOWN => keys.push(format!("{} more keys", count - SHOWN)),
-        _ => {}
+    if object.len() > SHOWN {
+        keys.push(format!("{} more", object.len() - SHOWN));
     }
-    let mut problem = format!("it holds no `{KEY}`, but {}", keys.join(", "));
+    let held = if keys.is_empty() { "the object is empty".to_owned() } else { format!("it has {}", keys.join(", ")) };
+    let mut problem = format!("the file has no template under `{KEY}`: {held}");
     let beside = MODEL_FILES.iter().map(|own| path.with_file_name(own)).find(|other| other != path && other.is_file());
     match beside {
-        Some(beside) => problem.push_str(&format!("; there is also {}", beside.display())),
-        None => problem.push_str("; many models keep it in a chat_template.jinja beside it"),
+        Some(beside) => problem.push_str(&format!("; try {} beside it", beside.display())),
+        None => problem.push_str("; many models keep the template in a file chat_template.jinja beside it"),
     }
-    SourceError::without_template(path, problem)
+    SourceError::no_template(path, problem)
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -104,7 +109,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }

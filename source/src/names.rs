@@ -1,22 +1,34 @@
-//! Names of templates after the files that hold them. They are made from the path as it is given and from nothing else,
-//! so that a spec has the same name on every machine.
+//! Makes names for templates from the paths of their files. A name depends on the path as it was given and on nothing
+//! else, so that a spec gets the same name on every machine.
 
 use std::path::{Path, PathBuf};
 
-/// The files that are called so for every model, the one that counts most first: where a folder has several of them,
-/// `transformers` reads the first.
+/// The file names in which models publish their templates, the same for every model, in the order in which
+/// `transformers` prefers them.
 pub const MODEL_FILES: [&str; 3] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json"];
 
-/// The folder beside `chat_template.jinja` that holds a model's further named templates.
-pub(super) const ADDITIONAL: &str = "additional_chat_templates";
+/// The path that means standard input.
+pub(crate) const STDIN: &str = "-";
 
-/// Folders whose names say that they hold templates of several models.
+/// The folder beside `chat_template.jinja` with the model's named templates.
+pub(crate) const ADDITIONAL: &str = "additional_chat_templates";
+
+/// Names of folders that hold templates of several models, so that the folder does not name the model.
 const OF_TEMPLATES: [&str; 2] = ["templates", "chat_templates"];
 
-/// The name of the template that has none of its own beside named ones.
+/// The variant that adds nothing to a name.
 const DEFAULT: &str = "default";
 
-/// A path and the name of one of the templates in it: `PATH#NAME`, where no file has the whole as its name.
+/// Splits `PATH#NAME` into the path of a file and the name of one of its templates.
+///
+/// Without a `#`, and if a file with the whole text as its path exists, all of it is the path.
+///
+/// ```
+/// use std::path::Path;
+///
+/// let (path, variant) = unjinja_source::split_variant(Path::new("model.gguf#rag"));
+/// assert_eq!((path.as_path(), variant.as_deref()), (Path::new("model.gguf"), Some("rag")));
+/// ```
 pub fn split_variant(path: &Path) -> (PathBuf, Option<String>) {
     let whole = || (path.to_owned(), None);
     let Some(text) = path.to_str() else { return whole() };
@@ -32,28 +44,28 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-pub(super) fn is_jinja(path: &Path) -> bool {
+pub(crate) fn is_jinja(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jinja")
 }
 
-/// Whether a file is called as that of every model is, so that its folder says which model's it is.
-pub(super) fn is_of_model(path: &Path) -> bool {
+/// Whether the file is called alike for every model, so that its folder names the model.
+pub(crate) fn is_of_model(path: &Path) -> bool {
     MODEL_FILES.contains(&file_name(path)) || variant_of_file(path).is_some()
 }
 
-/// The template's own name, where it is the file's.
-pub(super) fn variant_of_file(path: &Path) -> Option<String> {
+/// The template's own name, if the file is one of a model's named templates.
+pub(crate) fn variant_of_file(path: &Path) -> Option<String> {
     let is_additional = path.parent().is_some_and(|folder| file_name(folder) == ADDITIONAL);
     (is_additional && is_jinja(path)).then(|| file_name(path).trim_end_matches(".jinja").to_owned())
 }
 
-/// The folder of the model whose file this is.
-pub(super) fn model_folder(path: &Path) -> &Path {
+/// The folder of the model that the file belongs to.
+pub(crate) fn model_folder(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(Path::new(""));
     if variant_of_file(path).is_some() { folder.parent().unwrap_or(Path::new("")) } else { folder }
 }
 
-/// The model's name, as its folder says it; the Hub's cache keeps `models--ORG--MODEL/snapshots/REVISION/FILE`.
+/// The model's name, from its folder. The cache of the Hub's clients has `models--ORG--MODEL/snapshots/REVISION/FILE`.
 fn model(path: &Path) -> Option<String> {
     let folder = model_folder(path);
     let is_snapshot = folder.parent().is_some_and(|parent| file_name(parent) == "snapshots");
@@ -65,11 +77,11 @@ fn model(path: &Path) -> Option<String> {
     (!name.is_empty() && !OF_TEMPLATES.contains(&name)).then(|| name.to_owned())
 }
 
-/// A file's name without what says its kind.
+/// A file's name without the ending that says its kind.
 fn stem(path: &Path) -> &str {
     let name = file_name(path);
     if let Some(stem) = name.strip_suffix(".gguf") {
-        // One of the files that a large model is split into: `NAME-00001-of-00003.gguf`.
+        // A large model is split into files called `NAME-00001-of-00003.gguf`.
         let parts: Vec<&str> = stem.rsplitn(4, '-').collect();
         let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
         return match parts[..] {
@@ -86,12 +98,12 @@ fn stem(path: &Path) -> &str {
     name.strip_suffix(".json").unwrap_or(name)
 }
 
-/// The name of the spec.
-pub(super) fn name(path: &Path, variant: Option<&str>) -> String {
+/// A name for the spec of a template.
+pub(crate) fn name(path: &Path, variant: Option<&str>) -> String {
     let model = if is_of_model(path) { model(path) } else { None };
     let base = match &model {
         Some(model) => model,
-        None if path == Path::new(super::STDIN) => "stdin",
+        None if path == Path::new(STDIN) => "stdin",
         None if is_of_model(path) || is_jinja(path) => file_name(path).trim_end_matches(".json"),
         None => stem(path),
     };
@@ -101,21 +113,23 @@ pub(super) fn name(path: &Path, variant: Option<&str>) -> String {
     }
 }
 
-/// The name of the file, with the template's own.
-pub(super) fn file(path: &Path, variant: Option<&str>) -> String {
-    let file = if path == Path::new(super::STDIN) {
-        "stdin".into()
-    } else {
-        path.file_name().unwrap_or_default().to_string_lossy()
-    };
+/// The name of the file, with `#VARIANT` if the template has a name of its own.
+pub(crate) fn file(path: &Path, variant: Option<&str>) -> String {
+    let file =
+        if path == Path::new(STDIN) { "stdin".into() } else { path.file_name().unwrap_or_default().to_string_lossy() };
     match variant {
-        // A spec names no folders.
+        // A spec must not name folders.
         Some(variant) if variant_of_file(path).is_none() => format!("{file}#{}", variant.replace(['/', '\\'], "_")),
         _ => file.into_owned(),
     }
 }
 
-/// A spec's name from its template's file name: lower-case letters, digits and `_`.
+/// A spec's name, made from the file name of its template: lower-case letters, digits and `_`, beginning with a letter.
+///
+/// ```
+/// assert_eq!(unjinja_source::name_of("Qwen-Qwen3-0.6B.jinja"), "qwen_qwen3_0_6b");
+/// assert_eq!(unjinja_source::name_of("3b.jinja"), "t_3b");
+/// ```
 pub fn name_of(file: &str) -> String {
     let stem = file.strip_suffix(".jinja").unwrap_or(file);
     let mut name = String::new();
@@ -134,7 +148,7 @@ pub fn name_of(file: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Path, variant, name, file.
+    /// Path, variant, expected name, expected file.
     const CASES: [(&str, Option<&str>, &str, &str); 17] = [
         ("templates/Qwen-Qwen3-0.6B.jinja", None, "qwen_qwen3_0_6b", "Qwen-Qwen3-0.6B.jinja"),
         ("hermes.jinja", None, "hermes", "hermes.jinja"),

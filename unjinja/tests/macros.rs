@@ -1,6 +1,6 @@
-//! The macros in a crate of their own, `satellite/`: where they find files, their options, the errors that they report
-//! on the path literal (`satellite/errors.expected`, which `UPDATE_EXPECT=1` rewrites), and that a changed template
-//! is compiled anew.
+//! Uses the macros in a crate outside of the workspace, `satellite/`. Checks where they find files, their options, the
+//! errors that they report at the path literal (`satellite/errors.expected`, which `UPDATE_EXPECT=1` rewrites), and that
+//! cargo rebuilds the crate when a template changes.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -21,8 +21,8 @@ struct Satellite {
 impl Satellite {
     fn new() -> Result<Self, Failure> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("satellite");
-        let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
-        let from = house.join("unjinja/tests/satellite");
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+        let from = workspace.join("unjinja/tests/satellite");
         for part in ["src", "templates"] {
             if folder.join(part).exists() {
                 fs::remove_dir_all(folder.join(part))?;
@@ -30,16 +30,16 @@ impl Satellite {
         }
         copy(&from, &folder)?;
         let manifest = fs::read_to_string(from.join("Cargo.toml.in"))?;
-        fs::write(folder.join("Cargo.toml"), manifest.replace("@HOUSE@", &house.display().to_string()))?;
-        // The versions of the house: they are at hand, and nothing has to be fetched.
-        fs::copy(house.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+        fs::write(folder.join("Cargo.toml"), manifest.replace("@WORKSPACE@", &workspace.display().to_string()))?;
+        // The workspace's lock file: its packages are already downloaded.
+        fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock"))?;
         Ok(Self { folder })
     }
 
     fn build(&self, arguments: &[&str]) -> Result<Output, Failure> {
         let mut command = Command::new(env!("CARGO"));
         command.arg("build").args(arguments).args(["--offline", "--quiet", "--target-dir", "target"]);
-        // What cargo told this test about itself is not meant for the satellite.
+        // Cargo set these for this test; the satellite must not inherit them.
         for name in ["RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_ENCODED_RUSTFLAGS"] {
             command.env_remove(name);
         }
@@ -55,7 +55,7 @@ impl Satellite {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// The errors of each program: where they point, and what they say.
+    /// The errors of each program: the marked text with its line, and the message.
     fn errors(&self, output: &Output) -> Result<BTreeMap<String, String>, Failure> {
         let mut errors: BTreeMap<String, String> = BTreeMap::new();
         for line in String::from_utf8_lossy(&output.stdout).lines() {
@@ -113,7 +113,7 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
     assert!(found == expected, "UPDATE_EXPECT=1 rewrites\n-- expected\n{expected}-- found\n{found}{stderr}");
     let failing = fs::read_dir(satellite.folder.join("src/bin"))?
         .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("error_")));
-    assert_eq!(failing.count(), errors.len(), "every program that is to fail does: {stderr}");
+    assert_eq!(failing.count(), errors.len(), "a program compiled that should not: {stderr}");
 
     satellite.run("paths")?;
     satellite.run("options")?;
@@ -124,6 +124,6 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
     fs::write(&template, changed)?;
     let output = satellite.build(&["--bin", "watched"])?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(satellite.run("watched")?, "b\n", "the program was not built anew");
+    assert_eq!(satellite.run("watched")?, "b\n", "the program was not rebuilt");
     Ok(())
 }

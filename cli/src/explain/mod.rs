@@ -10,21 +10,23 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unjinja_analyzer::trace::Comparison;
-use unjinja_build::Source;
+use unjinja_build::{Source, SourceExt};
 use unjinja_spec::FormatSpec;
 
+use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::{Format, input, log, output, whose};
+use crate::parser_args::{Corrected, ParserArgs};
+use crate::{input, log, output, parser_args};
 use model::{Explanation, Kind, Outcome, Sources};
 
 /// The arguments of `explain`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// A template or a spec.
-    path: PathBuf,
-    /// Corrections to merge over the spec; of a template that we know, ours by default.
-    #[arg(long, value_name = "FILE")]
-    overlay: Option<PathBuf>,
+    #[arg(required_unless_present_any = ["spec", "model"], conflicts_with_all = ["spec", "model"])]
+    path: Option<PathBuf>,
+    #[command(flatten)]
+    parser: ParserArgs,
     /// A model's output, to be shown by what each of its bytes is taken for; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -50,25 +52,13 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
-    let (path, overlay) = (&arguments.path, arguments.overlay.as_deref());
     if let Some(output) = &arguments.output {
-        input::one_stdin(Some(path), output, "the model's output")?;
+        input::one_stdin(arguments.path.as_deref(), output, "the model's output")?;
     }
     let tools = arguments.tools.as_deref().map(input::tools).transpose()?;
     let output = arguments.output.as_deref().map(read_output).transpose()?;
     let mut comparisons = Vec::new();
-    let (file, kind, spec) = if path.extension().is_some_and(|e| e == "toml") {
-        let found = whose::read_bare(path)?;
-        let spec = whose::with_overlay(found.clone(), overlay, &path.with_extension("overlay.toml"))?;
-        (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), Kind::Spec, Ok((found, spec)))
-    } else {
-        let source = input::template(path)?;
-        let spec = match analysed(&source, &mut comparisons) {
-            Ok(found) => Ok((found.clone(), whose::corrected(found, overlay, &source)?)),
-            Err(reason) => Err(reason),
-        };
-        (source.file(), Kind::Template, spec)
-    };
+    let (file, kind, spec) = spec(arguments, &mut comparisons)?;
     let explanation = Explanation::new(&Sources {
         file,
         kind,
@@ -89,6 +79,39 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
 }
 
+/// The spec before and after its overlay is applied, or why there is none.
+type Found = Result<(FormatSpec, FormatSpec), String>;
+
+/// The file that is explained, what it is, and its spec.
+fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(String, Kind, Found), Failure> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let overlay = arguments.parser.overlay();
+    let named = match &arguments.path {
+        Some(path) if path.extension().is_some_and(|e| e == "toml") => {
+            Some((name(path), parser_args::read(path, overlay)?))
+        }
+        _ => arguments.parser.named()?.map(|corrected| {
+            let file = arguments.parser.spec().map(name);
+            (file.unwrap_or_else(|| format!("{}.toml", corrected.bare.template.name)), corrected)
+        }),
+    };
+    match (named, &arguments.path) {
+        (Some((file, Corrected { bare, spec })), _) => Ok((file, Kind::Spec, Ok((bare, spec)))),
+        (None, Some(path)) => {
+            let source = input::template(path)?;
+            let spec = match analysed(&source, comparisons) {
+                Ok(found) => {
+                    let Corrected { bare, spec } = parser_args::corrected(found, overlay, &source)?;
+                    Ok((bare, spec))
+                }
+                Err(reason) => Err(reason),
+            };
+            Ok((source.file(), Kind::Template, spec))
+        }
+        (None, None) => Err(Failure::Input("name a template or a spec".to_owned())),
+    }
+}
+
 /// A file, or standard input for `-`.
 fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
     if path.as_os_str() != "-" {
@@ -101,7 +124,7 @@ fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// The spec of a template; or why there is none.
 fn analysed(source: &Source, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
-    let naming = unjinja_build::naming_of(&source, "");
+    let naming = source.naming("");
     let observe = &mut |comparison: &Comparison| {
         log::comparison(&naming.file, comparison);
         comparisons.push(comparison.clone());

@@ -1,4 +1,5 @@
-//! `unjinja parse --jsonl`: lines of cases in, lines of messages out.
+//! `unjinja parse --jsonl`: reads cases, one per line, and writes the messages, one per line. Programs depend on the fields
+//! of the lines, so they must not change.
 
 use std::path::Path;
 
@@ -6,22 +7,22 @@ use serde_json::{Map, Value, json};
 use unjinja_runtime::{ChatParser, Message, Options, Tools};
 
 use crate::failure::Done;
-use crate::{input, whose};
+use crate::{input, parser_args};
 
-/// Answers lines with the compiled parsers.
+/// Answers lines with the parsers of the supported models.
 pub(super) fn compiled() -> Done {
     input::lines(|line| {
-        let parser = whose::of_file(input::string(line, "template")?)?;
+        let parser = parser_args::of_file(input::string(line, "template")?)?;
         Ok(Case::read(line)?.answer(parser))
     })
 }
 
-/// Answers lines with what is made of the templates of a folder.
+/// Answers lines by analysing the templates of a folder and interpreting their specs.
 pub(super) fn interpreted(folder: &Path) -> Done {
-    whose::lines_of_folder(folder, |line, parser| Ok(Case::read(line)?.answer(parser)))
+    parser_args::lines_of_folder(folder, |line, parser| Ok(Case::read(line)?.answer(parser)))
 }
 
-/// One line of cases.
+/// One case.
 struct Case {
     output: String,
     chunk: Option<usize>,
@@ -33,7 +34,7 @@ impl Case {
         let flag = |key: &str, default: bool| match line.get(key) {
             None | Some(Value::Null) => Ok(default),
             Some(Value::Bool(on)) => Ok(*on),
-            Some(other) => Err(format!("`{key}` is to be true or false, but is {other}")),
+            Some(other) => Err(format!("`{key}` must be true or false, but is {other}")),
         };
         let output = input::string(line, "output")?.to_owned();
         let tools = line.get("tools").unwrap_or(&Value::Null);
@@ -49,13 +50,13 @@ impl Case {
         match line.get("generation_prompt") {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) => options = options.generation_prompt(text),
-            Some(other) => return Err(format!("`generation_prompt` is to be a text, but is {other}")),
+            Some(other) => return Err(format!("`generation_prompt` must be a string, but is {other}")),
         }
         let chunk = match line.get("chunk") {
             None | Some(Value::Null) => None,
             Some(value) => match value.as_u64().and_then(|n| usize::try_from(n).ok()) {
                 Some(n) if n > 0 => Some(n),
-                _ => return Err(format!("`chunk` is to be a number of bytes of at least 1, but is {value}")),
+                _ => return Err(format!("`chunk` must be a number of bytes, at least 1, but is {value}")),
             },
         };
         Ok(Self { output, chunk, options })

@@ -1,4 +1,5 @@
-//! How a message is shown, whole or while it comes: for people, as JSON, or as an OpenAI-compatible server answers.
+//! Prints a message, whole or while it arrives: for people, as JSON, or as an OpenAI-compatible server would answer. One
+//! type per format; none of them parses.
 
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,12 +13,12 @@ use crate::output;
 use crate::ui::{FAINT, HEADING, NAME, Ui, WARNING, paint};
 use crate::visible;
 
-/// Shows a message. What it gets are the events of a stream, or the message as a whole.
+/// Prints a message, which it receives as events or as a whole.
 pub(super) trait Show {
-    /// A piece of the message.
+    /// Prints a piece of the message.
     fn event(&mut self, event: &Event<'_>) -> Done;
 
-    /// The whole message, instead of its pieces.
+    /// Prints a whole message. It is called instead of [`event`](Self::event).
     fn message(&mut self, message: &Message) -> Done {
         if !message.reasoning_content.is_empty() {
             self.event(&Event::Reasoning(&message.reasoning_content))?;
@@ -33,11 +34,11 @@ pub(super) trait Show {
         message.diagnostics.iter().try_for_each(|diagnostic| self.event(&Event::Diagnostic(diagnostic.clone())))
     }
 
-    /// There is nothing more.
+    /// The message is complete: prints what is left.
     fn end(&mut self) -> Done;
 }
 
-/// Under which heading the last text stands.
+/// The part of the message that was printed last; each part has a heading.
 #[derive(Clone, PartialEq, Eq)]
 enum Place {
     Nowhere,
@@ -46,15 +47,15 @@ enum Place {
     Call(usize),
 }
 
-/// For people: headings, and under them the text, indented.
+/// Prints for people: headings, and below them the text, indented.
 pub(super) struct Human {
     ui: Ui,
     stream: bool,
     place: Place,
-    /// Whether the next character is the first of its line.
-    at_line: bool,
-    /// White space of a channel under whose heading nothing else stands yet.
-    blank: (Place, String),
+    /// Whether the next character begins a line.
+    at_line_start: bool,
+    /// White space of a part that has nothing else yet: it alone is not worth a heading.
+    spaces: (Place, String),
     notes: Vec<String>,
 }
 
@@ -64,8 +65,8 @@ impl Human {
             ui,
             stream,
             place: Place::Nowhere,
-            at_line: true,
-            blank: (Place::Nowhere, String::new()),
+            at_line_start: true,
+            spaces: (Place::Nowhere, String::new()),
             notes: Vec::new(),
         }
     }
@@ -76,27 +77,27 @@ impl Human {
         }
         let mut out = anstream::stdout().lock();
         if self.place != Place::Nowhere {
-            writeln!(out, "{}", if self.at_line { "" } else { "\n" })?;
+            writeln!(out, "{}", if self.at_line_start { "" } else { "\n" })?;
         }
         writeln!(out, "{heading}")?;
-        (self.place, self.at_line) = (place, true);
+        (self.place, self.at_line_start) = (place, true);
         Ok(())
     }
 
-    /// Text of a channel. White space alone is not worth a heading.
+    /// Prints text of a part, below its heading.
     fn channel(&mut self, place: Place, heading: &str, text: &str) -> Done {
         if self.place == place {
             return self.text(text);
         }
-        if self.blank.0 != place {
-            self.blank = (place.clone(), String::new());
+        if self.spaces.0 != place {
+            self.spaces = (place.clone(), String::new());
         }
-        self.blank.1.push_str(text);
+        self.spaces.1.push_str(text);
         if text.trim().is_empty() {
             return Ok(());
         }
         self.heading(place, &paint(HEADING, heading))?;
-        let text = std::mem::take(&mut self.blank.1);
+        let text = std::mem::take(&mut self.spaces.1);
         self.text(text.trim_start_matches('\n'))
     }
 
@@ -104,11 +105,11 @@ impl Human {
         let mut out = anstream::stdout().lock();
         for line in text.split_inclusive('\n') {
             let (words, ends) = line.strip_suffix('\n').map_or((line, false), |words| (words, true));
-            if self.at_line && !words.is_empty() {
+            if self.at_line_start && !words.is_empty() {
                 write!(out, "  ")?;
             }
             write!(out, "{}{}", visible::lines(words), if ends { "\n" } else { "" })?;
-            self.at_line = ends;
+            self.at_line_start = ends;
         }
         if self.stream {
             out.flush()?;
@@ -131,7 +132,7 @@ impl Show for Human {
                 self.heading(Place::Call(*index), &call_heading(*index, name, *id))
             }
             Event::ToolCallArguments { json, .. } => {
-                // Whole arguments are laid out, if they are valid JSON; anything else stands as it came.
+                // Whole arguments are indented if they are valid JSON; anything else is printed as it is.
                 let whole = !self.stream && serde_json::from_str::<IgnoredAny>(json).is_ok();
                 if whole { self.text(&laid_out(json)) } else { self.text(json) }
             }
@@ -152,7 +153,7 @@ impl Show for Human {
         let mut out = anstream::stdout().lock();
         if self.place == Place::Nowhere {
             writeln!(out, "{}", paint(FAINT, "(an empty message)"))?;
-        } else if !self.at_line {
+        } else if !self.at_line_start {
             writeln!(out)?;
         }
         if !self.ui.quiet && !self.notes.is_empty() {
@@ -165,7 +166,7 @@ impl Show for Human {
     }
 }
 
-/// Valid JSON, one value to a line. Only the white space changes: numbers stay as they are spelt.
+/// Indents valid JSON, one value per line. Only white space changes: numbers keep their spelling.
 fn laid_out(json: &str) -> String {
     let (mut out, mut depth, mut in_string, mut escaped) =
         (String::with_capacity(json.len() * 2), 0_usize, false, false);
@@ -212,7 +213,7 @@ fn laid_out(json: &str) -> String {
     out
 }
 
-/// The whole message as one JSON document.
+/// Prints the whole message as one JSON document.
 #[derive(Default)]
 pub(super) struct Document {
     message: Message,
@@ -244,7 +245,7 @@ impl Show for Document {
     }
 }
 
-/// One line of JSON for each event.
+/// Prints one line of JSON per event.
 pub(super) struct Events;
 
 impl Show for Events {
@@ -272,7 +273,7 @@ impl Show for Events {
     }
 }
 
-/// What is the same in all that one answer of a server is made of.
+/// The fields that all chunks of one server answer share.
 struct Answer {
     object: &'static str,
     model: String,
@@ -281,7 +282,7 @@ struct Answer {
 
 impl Answer {
     fn new(object: &'static str, model: &str) -> Self {
-        // As for all that is to come out the same twice.
+        // Reproducible builds and tests set this variable.
         let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Self { object, model: model.to_owned(), created: fixed.unwrap_or_else(now) }
@@ -300,12 +301,12 @@ impl Answer {
     }
 }
 
-/// An id for a call for which the model wrote none: servers' clients need one.
+/// The id of a call. Clients of servers need one, so a call without an id gets one.
 fn id_or(id: Option<&str>, index: usize) -> String {
     id.filter(|id| !id.is_empty()).map_or_else(|| format!("call_{index}"), str::to_owned)
 }
 
-/// Why a server would say that the model stopped.
+/// The reason that a server would give for the end of the answer.
 fn finish_reason(message: &Message) -> &'static str {
     let is_cut = |d: &unjinja_runtime::Diagnostic| d.kind == DiagnosticKind::IncompleteCall;
     if message.diagnostics.iter().any(is_cut) {
@@ -317,7 +318,7 @@ fn finish_reason(message: &Message) -> &'static str {
     }
 }
 
-/// A chat.completion.
+/// Prints a `chat.completion`.
 pub(super) struct Completion {
     answer: Answer,
     message: Message,
@@ -345,7 +346,7 @@ impl Show for Completion {
     }
 }
 
-/// Lines of chat.completion.chunk.
+/// Prints lines of `chat.completion.chunk`.
 pub(super) struct Chunks {
     answer: Answer,
     message: Message,
@@ -370,7 +371,7 @@ impl Chunks {
 
 impl Show for Chunks {
     fn event(&mut self, event: &Event<'_>) -> Done {
-        // Arguments are not kept: only what the end is to be told from.
+        // Texts and arguments are not kept: the end depends on the other events.
         if !matches!(event, Event::ToolCallArguments { .. } | Event::Content(_) | Event::Reasoning(_)) {
             self.message.apply(event);
         }
@@ -387,7 +388,7 @@ impl Show for Chunks {
             Event::ToolCallArguments { index, json } => {
                 self.line(json!({"tool_calls": [{"index": index, "function": {"arguments": json}}]}), None)
             }
-            // Clients know the call by the id that it was announced with.
+            // Clients know a call by the id in its first chunk, so a later id is not sent.
             _ => Ok(()),
         }
     }

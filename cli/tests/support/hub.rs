@@ -1,5 +1,5 @@
-//! A small Hugging Face Hub on loopback: files of models with the headers that the Hub gives, what it says of models and
-//! revisions, and a record of what was asked.
+//! A small Hugging Face Hub on loopback: it serves files of models with the headers of the Hub, answers questions about
+//! models and revisions, and records the requests.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,25 +7,25 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The commit that every revision is.
+/// The commit of every revision.
 pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// What a file's address answers.
+/// The answer to a request for a file.
 #[derive(Clone)]
 pub enum Answer {
     /// A file.
     File(String),
-    /// A status, with the Hub's code for the error.
+    /// A status, with the Hub's code of the error.
     Status(u16, &'static str),
-    /// A file on another server.
+    /// A redirection to another server.
     Moved(String),
-    /// A page of something that is no Hub.
+    /// A page of something that is not a Hub.
     Page(String),
-    /// Nothing, for as long as the test runs.
+    /// No answer for as long as the test runs.
     Silence,
 }
 
-/// A request that came.
+/// A request that arrived.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub method: String,
@@ -35,7 +35,7 @@ pub struct Asked {
 
 #[derive(Default)]
 struct State {
-    /// By `MODEL/resolve/REVISION/FILE`.
+    /// The key is `MODEL/resolve/REVISION/FILE`.
     answers: BTreeMap<String, Answer>,
     asked: Vec<Asked>,
     is_down: bool,
@@ -70,17 +70,17 @@ impl Hub {
         format!("http://{}", self.address)
     }
 
-    /// Says what a file's address answers.
+    /// Sets the answer for a file.
     pub fn put(&self, model: &str, revision: &str, file: &str, answer: Answer) {
         self.state().answers.insert(format!("{model}/resolve/{revision}/{file}"), answer);
     }
 
-    /// From now on it closes every connection without an answer.
+    /// Closes every further connection without an answer.
     pub fn go_down(&self) {
         self.state().is_down = true;
     }
 
-    /// What was asked since the last time.
+    /// The requests since the last call.
     pub fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.state().asked)
     }

@@ -156,7 +156,7 @@ fn values() -> Result<Vec<Vec<u8>>, Failure> {
 /// Files of each kind.
 fn sources() -> Result<Vec<Vec<u8>>, Failure> {
     let mut out = Vec::new();
-    for path in files(&root().join("builder/tests/gguf"), "gguf")? {
+    for path in files(&root().join("source/tests/gguf"), "gguf")? {
         out.push([&[0], &fs::read(path)?[..]].concat());
     }
     let named = r#"{"chat_template": [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}], "bos_token": {"content": "<s>"}}"#;

@@ -1,6 +1,6 @@
 //! Any bytes as a file that holds templates: GGUF, a tokenizer's configuration, a chat template alone.
 
-use unjinja_build::Source;
+use unjinja_build::{Source, SourceExt};
 
 /// The kinds of files, by their names.
 pub const FILES: [&str; 4] = ["model.gguf", "tokenizer_config.json", "chat_template.json", "chat_template.jinja"];
@@ -30,7 +30,7 @@ pub fn check(file: &str, bytes: &[u8]) -> Result<(), String> {
             return Err(format!("a text of {} bytes in a file of {}", source.text.len(), bytes.len()));
         }
         // It is no template, or it is.
-        let _ = unjinja_build::template_of(&source);
+        let _ = source.template();
     }
     Ok(())
 }

@@ -1,16 +1,16 @@
-//! The primitives of GGUF: numbers, strings, arrays, and how to get past them. Every step is checked against the end of
-//! the file before it is taken.
+//! Reads and skips the primitive values of GGUF: numbers, strings and arrays. It compares every length with the end of the
+//! file before it reads or skips, and knows no keys.
 
 use std::fmt;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-/// Arrays in arrays.
+/// How deep arrays may be nested in arrays.
 const DEEPEST: u32 = 4;
 
-/// Texts and arrays in arrays, all together: vocabularies have some hundred thousand.
+/// How many strings and nested arrays a file may hold in its arrays. Vocabularies have some hundred thousand.
 const MOST_ITEMS: u64 = 1 << 24;
 
-/// What is wrong with a file, and where.
+/// What is wrong with a file, and at which offset and key.
 #[derive(Debug)]
 pub(super) struct Problem {
     offset: u64,
@@ -19,7 +19,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// The same in the value of a key.
+    /// Adds the key whose value is wrong.
     pub(super) fn of(mut self, key: &str) -> Self {
         const SHOWN: usize = 80;
         let is_long = key.chars().nth(SHOWN).is_some();
@@ -35,7 +35,7 @@ impl fmt::Display for Problem {
         if let Some(key) = &self.key {
             write!(f, ", key `{key}`")?;
         }
-        write!(f, ": {}; the GGUF is damaged or cut short: get it anew", self.cause)
+        write!(f, ": {}; the GGUF is damaged or cut short: download it again", self.cause)
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By their numbers in the file.
+    /// In the order of their numbers in the file.
     const ALL: [Kind; 13] = [
         Kind::U8,
         Kind::I8,
@@ -75,7 +75,7 @@ impl Kind {
         Kind::F64,
     ];
 
-    /// How many bytes a value has, where all have the same.
+    /// The number of bytes of a value, if it is fixed.
     fn size(self) -> Option<u64> {
         match self {
             Kind::U8 | Kind::I8 | Kind::Bool => Some(1),
@@ -86,10 +86,10 @@ impl Kind {
         }
     }
 
-    /// For people.
+    /// For messages.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::String => "a text",
+            Kind::String => "a string",
             Kind::Array => "an array",
             Kind::Bool => "true or false",
             _ => "a number",
@@ -97,13 +97,13 @@ impl Kind {
     }
 }
 
-/// Reads on through a file.
+/// A position in a file, and what is known of the file as a whole.
 pub(super) struct Cursor<R> {
     input: BufReader<R>,
     offset: u64,
     end: u64,
     is_big_endian: bool,
-    /// The version 1 of the format had lengths of four bytes.
+    /// Version 1 of the format has lengths of four bytes; later versions have eight.
     has_short_lengths: bool,
     items_left: u64,
 }
@@ -131,37 +131,39 @@ impl<R: Read + Seek> Cursor<R> {
         Problem { offset: self.offset, key: None, cause: cause.to_string() }
     }
 
-    /// Reads what stands before the keys, and gives their number.
+    /// Reads the header. Returns the number of keys that follow.
     pub(super) fn header(&mut self, magic: [u8; 4], most_keys: u64) -> Result<u64, Problem> {
         if self.bytes::<4>()? != magic {
             self.offset = 0;
-            return Err(self.problem("it does not begin with `GGUF`"));
+            return Err(self.problem("the file does not begin with `GGUF`"));
         }
         let raw = self.bytes::<4>()?;
-        // Whichever byte order makes a small number of it is the file's.
+        // The version is a small number, so the byte order that makes it small is the file's.
         let (little, big) = (u32::from_le_bytes(raw), u32::from_be_bytes(raw));
         self.is_big_endian = big < little;
         let version = little.min(big);
         if !(1..=3).contains(&version) {
             self.offset = 4;
-            return Err(self.problem(format!("version {version} of the format is not known, 1 to 3 are")));
+            return Err(
+                self.problem(format!("version {version} of the format is unknown; versions 1 to 3 are supported"))
+            );
         }
         self.has_short_lengths = version == 1;
         let _tensors = self.length()?;
         let keys = self.length()?;
         if keys > most_keys {
-            return Err(self.problem(format!("{keys} keys are more than {most_keys}")));
+            return Err(self.problem(format!("the file claims {keys} keys; at most {most_keys} are read")));
         }
         Ok(keys)
     }
 
-    /// That so many bytes are left.
+    /// Fails unless the file has `count` more bytes.
     fn ensure(&self, count: u64, what: &str) -> Result<(), Problem> {
         let left = self.end.saturating_sub(self.offset);
         if count <= left {
             return Ok(());
         }
-        Err(self.problem(format!("{what} of {count} bytes goes past the end of the file, which has {left} more")))
+        Err(self.problem(format!("{what} of {count} bytes reaches past the end of the file, which has {left} more")))
     }
 
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
@@ -182,7 +184,7 @@ impl<R: Read + Seek> Cursor<R> {
         Ok(if self.is_big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
     }
 
-    /// A count, or the length of a text.
+    /// A count, or the length of a string.
     fn length(&mut self) -> Result<u64, Problem> {
         if self.has_short_lengths { self.u32().map(u64::from) } else { self.u64() }
     }
@@ -191,20 +193,21 @@ impl<R: Read + Seek> Cursor<R> {
     pub(super) fn kind(&mut self) -> Result<Kind, Problem> {
         let number = self.u32()?;
         let kind = usize::try_from(number).ok().and_then(|number| Kind::ALL.get(number));
-        kind.copied().ok_or_else(|| self.problem(format!("a value of type {number}, which there is not")))
+        kind.copied()
+            .ok_or_else(|| self.problem(format!("a value has the type {number}, which the format does not define")))
     }
 
-    /// A text of at most `most` bytes.
+    /// A string of at most `most` bytes.
     pub(super) fn string(&mut self, most: u64, what: &str) -> Result<String, Problem> {
         let length = self.length()?;
         self.ensure(length, what)?;
         if length > most {
-            return Err(self.problem(format!("{what} of {length} bytes is longer than {most}")));
+            return Err(self.problem(format!("{what} has {length} bytes; at most {most} are read")));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
         let read = self.input.by_ref().take(length).read_to_end(&mut bytes).map_err(|error| self.problem(error))?;
         if read as u64 != length {
-            return Err(self.problem(format!("{what} of {length} bytes ends after {read}")));
+            return Err(self.problem(format!("{what} of {length} bytes ends after {read} bytes")));
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = self.offset + error.utf8_error().valid_up_to() as u64;
@@ -214,7 +217,7 @@ impl<R: Read + Seek> Cursor<R> {
         Ok(text)
     }
 
-    /// A number that counts something; other numbers, and negative ones, are none.
+    /// A non-negative whole number; `None` for any other value, which is skipped.
     pub(super) fn whole_number(&mut self, kind: Kind) -> Result<Option<u64>, Problem> {
         Ok(match kind {
             Kind::U8 => Some(self.bytes::<1>()?[0].into()),
@@ -233,12 +236,12 @@ impl<R: Read + Seek> Cursor<R> {
         })
     }
 
-    /// The type and the number of an array's items, which follow.
+    /// The head of an array: the type and the number of the items that follow.
     pub(super) fn array(&mut self) -> Result<(Kind, u64), Problem> {
         Ok((self.kind()?, self.length()?))
     }
 
-    /// Goes past a value.
+    /// Skips a value.
     pub(super) fn skip(&mut self, kind: Kind) -> Result<(), Problem> {
         self.skip_value(kind, 0)
     }
@@ -255,24 +258,24 @@ impl<R: Read + Seek> Cursor<R> {
             }
             (_, None) => {
                 let length = self.length()?;
-                self.forward(length, "a text")
+                self.forward(length, "a string")
             }
         }
     }
 
-    /// Goes past the items of an array.
+    /// Skips the items of an array.
     pub(super) fn skip_items(&mut self, items: Kind, count: u64, depth: u32) -> Result<(), Problem> {
-        let too_many = || format!("an array of {count} items is longer than any file");
+        let too_many = || format!("an array of {count} items does not fit into any file");
         if let Some(size) = items.size() {
             let length = count.checked_mul(size).ok_or_else(|| self.problem(too_many()))?;
             return self.forward(length, "an array");
         }
-        // Each has a length of its own at least.
+        // Each item has at least its own length field.
         let least = if self.has_short_lengths { 4 } else { 8 };
         self.ensure(count.checked_mul(least).ok_or_else(|| self.problem(too_many()))?, "an array")?;
         self.items_left = match self.items_left.checked_sub(count) {
             Some(left) => left,
-            None => return Err(self.problem(format!("arrays of more than {MOST_ITEMS} texts"))),
+            None => return Err(self.problem(format!("the arrays hold more than {MOST_ITEMS} strings"))),
         };
         for _ in 0..count {
             self.skip_value(items, depth)?;
@@ -280,7 +283,7 @@ impl<R: Read + Seek> Cursor<R> {
         Ok(())
     }
 
-    /// The text at an index of an array of texts whose items begin at an offset.
+    /// The item at `index` of the array of strings whose first item is at offset `at`.
     pub(super) fn item(&mut self, at: u64, index: u64, most: u64) -> Result<String, Problem> {
         self.input.seek(SeekFrom::Start(at)).map_err(|error| self.problem(error))?;
         self.offset = at;
@@ -293,8 +296,8 @@ impl<R: Read + Seek> Cursor<R> {
     fn forward(&mut self, count: u64, what: &str) -> Result<(), Problem> {
         self.ensure(count, what)?;
         let fail = |error: std::io::Error| Problem { offset: self.offset, key: None, cause: error.to_string() };
-        // A short way is within the buffer.
-        let steps = i64::try_from(count).map_err(|_| self.problem("no file is that long"))?;
+        // A short step stays inside the buffer.
+        let steps = i64::try_from(count).map_err(|_| self.problem("the length does not fit into any file"))?;
         self.input.seek_relative(steps).map_err(fail)?;
         self.offset += count;
         Ok(())

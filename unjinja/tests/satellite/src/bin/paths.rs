@@ -1,4 +1,4 @@
-//! Where files are looked for: in the crate's root, then in its `templates/`.
+//! Where the macros look for files: in the crate's root, then in its folder `templates/`.
 #![deny(warnings, missing_docs)]
 
 /// Found in `templates/`.

@@ -1,25 +1,26 @@
-//! Templates from GGUF files. `gguf/make.py` makes the files with the format's own package; damaged ones are made here.
+//! Templates from GGUF files. The files in `gguf/` were made by `gguf/make.py` with the package `gguf`; the damaged ones are
+//! made here.
 
 use std::error::Error;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use unjinja_build::{Source, SourceError};
+use unjinja_source::{Source, SourceError};
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// No file of the tests may keep the reader busy for longer, in a debug build on a slow machine.
+/// The longest that reading one file of these tests may take, in a debug build on a slow machine.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// More than the file's templates and their reading take: these files have 6 KB.
+/// The most memory that reading may take. The files have 6 KB.
 const MOST_BYTES: u64 = 256 << 10;
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gguf").join(name)
 }
 
-/// The text of one of our templates, which the files hold.
+/// The text of one of the workspace's templates; the files hold copies.
 fn template(name: &str) -> Result<String, Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates").join(name);
     fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()).into())
@@ -34,7 +35,7 @@ fn both_versions_in_both_byte_orders() -> Done {
     let text = template("call_id_marker.jinja")?;
     for name in ["v2_little", "v2_big", "v3_little", "v3_big"] {
         let source = Source::read_one(fixture(&format!("{name}.gguf"))).map_err(|e| format!("{name}: {e}"))?;
-        assert_eq!(source.text, text, "{name}: run make.py where the template was changed");
+        assert_eq!(source.text, text, "{name}: the template has changed: run make.py");
         assert_eq!(source.variant, None, "{name}");
         assert_eq!(source.tokens.bos.as_deref(), Some("<s>"), "{name}");
         assert_eq!(source.tokens.eos.as_deref(), Some("</s>"), "{name}");
@@ -52,7 +53,7 @@ fn named_templates() -> Done {
     assert_eq!(rag.text, template("reasoning_only.jinja")?);
     assert_eq!(rag.file(), "named.gguf#rag");
     let error = Source::read_one(fixture("named.gguf")).unwrap_err().to_string();
-    assert!(error.contains("it holds 3 templates: `default`, `tool_use`, `rag`; say which, as in "), "{error}");
+    assert!(error.contains("the file holds 3 templates: `default`, `tool_use`, `rag`; choose one, as in "), "{error}");
     Ok(())
 }
 
@@ -60,7 +61,10 @@ fn named_templates() -> Done {
 fn a_model_without_a_template_says_what_it_is() {
     let error = Source::read(fixture("bare.gguf")).unwrap_err();
     assert!(error.is_without_template());
-    assert!(error.to_string().contains("no `tokenizer.chat_template`, but a model of architecture `llama`"), "{error}");
+    assert!(
+        error.to_string().contains("no `tokenizer.chat_template`; it holds a model of the architecture `llama`"),
+        "{error}"
+    );
 }
 
 /// The parts of a file of the first version, whose lengths have four bytes.
@@ -108,7 +112,7 @@ fn hundred_gigabytes_are_read_in_no_time() -> Done {
     Ok(())
 }
 
-/// The same numbers on every machine.
+/// A random generator that gives the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -120,7 +124,7 @@ impl Random {
     }
 }
 
-/// Does some damage, and says which.
+/// Damages the bytes; returns what was done.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) -> String {
     const HUGE: [u64; 6] = [u64::MAX, u64::MAX / 2, 1 << 40, 1 << 32, (1 << 31) - 1, 1 << 20];
     let at = random.below(bytes.len());
@@ -170,7 +174,7 @@ fn damaged_files_are_clear_errors() -> Done {
                 Err(error) => {
                     errors += 1;
                     let text = error.to_string();
-                    let has_place = text.starts_with("sample.gguf: offset ") && text.contains("get it anew");
+                    let has_place = text.starts_with("sample.gguf: offset ") && text.contains("download it again");
                     let is_other = error.is_without_template() || text.contains("two default templates");
                     assert!(has_place || is_other, "{what}: {text}");
                     assert!(text.len() < 600 && !text.contains(char::is_control), "{what}: {text:?}");
@@ -178,7 +182,7 @@ fn damaged_files_are_clear_errors() -> Done {
             }
         }
     }
-    // What damage in a text or a number that is skipped does not show.
+    // Damage in a value that is skipped goes unnoticed.
     assert!(errors > 400 && read > 100, "{errors} errors, {read} read");
     Ok(())
 }
@@ -188,7 +192,7 @@ fn every_cut_is_an_error_with_its_place() -> Done {
     let sound = fs::read(fixture("v3_big.gguf"))?;
     for length in 0..sound.len() {
         let error = match read_bytes(&sound[..length]) {
-            Ok(_) => return Err(format!("cut at {length}: read all the same").into()),
+            Ok(_) => return Err(format!("cut at {length}: read without an error").into()),
             Err(error) => error.to_string(),
         };
         assert!(error.starts_with("sample.gguf: offset "), "cut at {length}: {error}");
@@ -196,7 +200,7 @@ fn every_cut_is_an_error_with_its_place() -> Done {
     Ok(())
 }
 
-/// Places whose value is a length or a count, by what stands before them.
+/// Overwrites each length and count with a huge number.
 #[test]
 fn lengths_of_more_than_there_is() -> Done {
     let sound = fs::read(fixture("v3_little.gguf"))?;
@@ -218,7 +222,7 @@ fn lengths_of_more_than_there_is() -> Done {
             bytes[at..at + 8].copy_from_slice(&huge.to_le_bytes());
             let mut result = Ok(Vec::new());
             let taken = allocation_counter::measure(|| result = read_bytes(&bytes));
-            let error = result.err().ok_or_else(|| format!("{what} of {huge}: read all the same"))?.to_string();
+            let error = result.err().ok_or_else(|| format!("{what} of {huge}: read without an error"))?.to_string();
             assert!(error.starts_with("sample.gguf: offset "), "{what} of {huge}: {error}");
             assert!(taken.bytes_max < MOST_BYTES, "{what} of {huge}: {taken:?}");
         }

@@ -1,5 +1,5 @@
 """Makes the GGUF files of this folder with the format's own package: `pip install gguf==0.19.0`, then
-`python builder/tests/gguf/make.py`. The tests read the committed files and need no Python."""
+`python source/tests/gguf/make.py`. The tests read the committed files and need no Python."""
 
 from pathlib import Path
 

@@ -1,0 +1,170 @@
+//! One parser from one template or spec: which files take part, and in which order they are used.
+
+use std::path::{Path, PathBuf};
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use unjinja_analyzer::{Naming, sha256};
+use unjinja_source::Source;
+use unjinja_spec::FormatSpec;
+
+use crate::analysis::analyze_source;
+use crate::error::BuildError;
+use crate::files::{apply_overlay, read, read_spec};
+use crate::source_ext::SourceExt;
+
+/// The file that a parser is made from.
+#[derive(Clone, Debug)]
+pub struct Input {
+    path: PathBuf,
+    is_template: bool,
+}
+
+impl Input {
+    /// A chat template, which is analysed: a `.jinja`, `tokenizer_config.json`, `chat_template.json` or GGUF file.
+    /// `PATH#NAME` is one of several named templates in a file.
+    pub fn template(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), is_template: true }
+    }
+
+    /// A format spec, which is used as it is.
+    pub fn spec(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), is_template: false }
+    }
+}
+
+/// Makes one parser from one [`Input`].
+///
+/// ```no_run
+/// use unjinja_build::{Build, Input};
+///
+/// let build = Build::new(Input::template("templates/qwen3.jinja"))
+///     .committed_spec("specs/qwen3.toml")
+///     .overlay("specs/qwen3.overlay.toml")
+///     .tools("tools.json");
+/// let items = build.tokens()?;
+/// # Ok::<(), unjinja_build::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Build {
+    input: Input,
+    name: Option<String>,
+    source: String,
+    overlay: Option<PathBuf>,
+    committed: Option<PathBuf>,
+    tools: Option<PathBuf>,
+    runtime: TokenStream,
+}
+
+impl Build {
+    /// A parser from this input. The generated code refers to the runtime as `::unjinja`.
+    pub fn new(input: Input) -> Self {
+        Self {
+            input,
+            name: None,
+            source: String::new(),
+            overlay: None,
+            committed: None,
+            tools: None,
+            runtime: quote!(::unjinja),
+        }
+    }
+
+    /// The name of the spec. The default is made from the file name.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Where the template comes from, for people; usually the model's id on the Hub.
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.source = source.into();
+        self
+    }
+
+    /// A file of corrections, which are merged over the spec.
+    pub fn overlay(mut self, path: impl Into<PathBuf>) -> Self {
+        self.overlay = Some(path.into());
+        self
+    }
+
+    /// The committed spec of the template. It is used instead of an analysis; it must have been made from this template.
+    pub fn committed_spec(mut self, path: impl Into<PathBuf>) -> Self {
+        self.committed = Some(path.into());
+        self
+    }
+
+    /// A file of tools in OpenAI's form. The generated code gets a function `tools()` that returns them, and their
+    /// grammar as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
+    pub fn tools(mut self, path: impl Into<PathBuf>) -> Self {
+        self.tools = Some(path.into());
+        self
+    }
+
+    /// The path of the runtime in the crate that holds the generated code.
+    pub fn runtime(mut self, path: TokenStream) -> Self {
+        self.runtime = path;
+        self
+    }
+
+    /// The spec: analysed or read, with the overlay merged over it.
+    ///
+    /// # Errors
+    /// Unreadable files, templates that cannot be analysed, invalid specs, a committed spec that was made from another
+    /// template.
+    pub fn spec(&self) -> Result<FormatSpec, BuildError> {
+        let path = &self.input.path;
+        let spec = if !self.input.is_template {
+            read_spec(path)?
+        } else {
+            let source = Source::read_one(path)?;
+            match &self.committed {
+                Some(committed) => self.committed_for(&source.text, committed)?,
+                None => {
+                    let naming = source.naming(&self.source);
+                    let name = self.name.clone().unwrap_or(naming.name);
+                    analyze_source(&source, &Naming { name, ..naming })?
+                }
+            }
+        };
+        match &self.overlay {
+            Some(path) => apply_overlay(&spec, path),
+            None => Ok(spec),
+        }
+    }
+
+    /// The committed spec, if it was made from this template.
+    fn committed_for(&self, template: &str, committed: &Path) -> Result<FormatSpec, BuildError> {
+        let spec = read_spec(committed)?;
+        let seen = sha256(template);
+        if spec.template.sha256 == seen {
+            return Ok(spec);
+        }
+        Err(BuildError::OtherTemplate {
+            spec: committed.to_owned(),
+            template: self.input.path.clone(),
+            expected: spec.template.sha256,
+            seen,
+        })
+    }
+
+    /// The items of the parser's module: `Parser`, `parse`, `stream` and so on.
+    ///
+    /// # Errors
+    /// Those of [`spec`](Self::spec); specs that no parser can be made from; a file of tools that cannot be used.
+    pub fn tokens(&self) -> Result<TokenStream, BuildError> {
+        let spec = self.spec()?;
+        let program = unjinja_codegen::program(&spec)
+            .map_err(|error| BuildError::Lower { path: self.input.path.clone(), error })?;
+        let mut tokens = unjinja_codegen::rust::items(&program, &self.runtime);
+        if let Some(path) = &self.tools {
+            let with_tools = unjinja_codegen::rust::tool_items(&program, &read(path)?, &self.runtime);
+            let problem = |error: Box<dyn std::error::Error + Send + Sync>| BuildError::Tools {
+                path: path.clone(),
+                problem: error.to_string(),
+            };
+            tokens.extend(with_tools.map_err(problem)?);
+        }
+        Ok(tokens)
+    }
+}

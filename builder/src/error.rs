@@ -1,0 +1,260 @@
+//! The error of this crate. It keeps the typed errors of the earlier stages, so that a caller never has to read a message
+//! to find out what happened.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use unjinja_analyzer::AnalyzeError;
+use unjinja_codegen::LowerError;
+use unjinja_render::TemplateError;
+use unjinja_source::SourceError;
+use unjinja_spec::SpecError;
+
+/// Why no parser was made.
+///
+/// [`Display`](fmt::Display) prints the place, the cause and what to do, on one or more lines. The same facts are
+/// available one by one: [`path`](Self::path), [`line`](Self::line), [`expected`](Self::expected), [`seen`](Self::seen)
+/// and [`next_step`](Self::next_step).
+///
+/// ```
+/// use unjinja_build::{Build, BuildError, Input};
+///
+/// let error = Build::new(Input::template("nowhere.jinja")).spec().unwrap_err();
+/// assert!(matches!(error, BuildError::Source(_)));
+/// assert_eq!(error.path(), Some("nowhere.jinja".as_ref()));
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A file cannot be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        action: FileAction,
+        /// Why it failed.
+        error: Arc<io::Error>,
+    },
+    /// A file gives no template.
+    Source(SourceError),
+    /// The template has a syntax error.
+    Template {
+        /// The file that holds the template.
+        path: PathBuf,
+        /// The error, with its line.
+        error: TemplateError,
+    },
+    /// The template cannot be analysed.
+    Analysis {
+        /// The file that holds the template.
+        path: PathBuf,
+        /// The error, with the comparison that found it.
+        error: AnalyzeError,
+    },
+    /// A spec or an overlay is not valid, or an overlay does not fit its spec.
+    Spec {
+        /// The file of the spec or the overlay.
+        path: PathBuf,
+        /// All problems, each with its line.
+        error: SpecError,
+    },
+    /// The committed spec of a template was made from another template.
+    OtherTemplate {
+        /// The committed spec.
+        spec: PathBuf,
+        /// The template.
+        template: PathBuf,
+        /// SHA-256 of the template that the spec was made from.
+        expected: String,
+        /// SHA-256 of the template.
+        seen: String,
+    },
+    /// No parser can be made from a valid spec.
+    Lower {
+        /// The template or spec that it is about.
+        path: PathBuf,
+        /// All problems.
+        error: LowerError,
+    },
+    /// A file of tools cannot be used.
+    Tools {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Two templates of a folder would get modules of the same name.
+    SameName {
+        /// The name of both modules.
+        name: String,
+        /// The files of the two templates.
+        files: [String; 2],
+    },
+    /// The generated code is not valid Rust: a bug of the code generator.
+    Code(String),
+    /// A function for build scripts was called outside of one: cargo has not set `OUT_DIR`.
+    NotABuildScript,
+    /// Several errors, of several templates.
+    Several(Vec<BuildError>),
+}
+
+/// What was tried with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileAction {
+    /// Reading it.
+    Read,
+    /// Writing it.
+    Write,
+}
+
+impl BuildError {
+    /// The error for a list of errors; `None` if the list is empty.
+    pub(crate) fn of_all(mut errors: Vec<BuildError>) -> Option<Self> {
+        if errors.len() > 1 { Some(Self::Several(errors)) } else { errors.pop() }
+    }
+
+    /// The file to correct. It can be another than the input: an overlay, a committed spec, a file of tools.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Source(error) => Some(error.path()),
+            Self::File { path, .. }
+            | Self::Template { path, .. }
+            | Self::Analysis { path, .. }
+            | Self::Spec { path, .. }
+            | Self::OtherTemplate { spec: path, .. }
+            | Self::Lower { path, .. }
+            | Self::Tools { path, .. } => Some(path),
+            Self::Several(errors) => errors.first().and_then(Self::path),
+            Self::SameName { .. } | Self::Code(_) | Self::NotABuildScript => None,
+        }
+    }
+
+    /// The line in [`path`](Self::path), from 1, if the error has one.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::Template { error, .. } => Some(error.line()),
+            Self::Spec { error, .. } => error.problems.first().map(|problem| problem.line),
+            Self::Several(errors) => errors.first().and_then(Self::line),
+            _ => None,
+        }
+    }
+
+    /// What was expected.
+    pub fn expected(&self) -> Cow<'_, str> {
+        Cow::Borrowed(match self {
+            Self::File { action: FileAction::Read, .. } => "a readable file",
+            Self::File { action: FileAction::Write, .. } => "a place that can be written to",
+            Self::Source(_) => "a file that holds one chat template",
+            Self::Template { .. } => "a template in Jinja",
+            Self::Analysis { .. } => "a chat template that renders a user message and its answer",
+            Self::Spec { .. } => "a valid spec or overlay",
+            Self::OtherTemplate { expected, .. } => return Cow::Owned(format!("a template with SHA-256 {expected}")),
+            Self::Lower { .. } => "a spec whose markers can be told apart",
+            Self::Tools { .. } => "a list of tools in OpenAI's form",
+            Self::SameName { .. } => "templates with different names",
+            Self::Code(_) => "valid Rust",
+            Self::NotABuildScript => "a call from a build script",
+            Self::Several(errors) => return errors.first().map_or(Cow::Borrowed(""), Self::expected),
+        })
+    }
+
+    /// What was found instead.
+    pub fn seen(&self) -> Cow<'_, str> {
+        match self {
+            Self::File { error, .. } => Cow::Owned(error.to_string()),
+            Self::Source(error) => Cow::Borrowed(error.problem()),
+            Self::Template { error, .. } => Cow::Borrowed(error.message()),
+            Self::Analysis { error, .. } => Cow::Owned(error.to_string()),
+            Self::Spec { error, .. } => {
+                Cow::Owned(error.problems.iter().map(|problem| problem.cause.as_str()).collect::<Vec<_>>().join("; "))
+            }
+            Self::OtherTemplate { seen, .. } => Cow::Owned(format!("a template with SHA-256 {seen}")),
+            Self::Lower { error, .. } => Cow::Owned(error.problems.join("; ")),
+            Self::Tools { problem, .. } | Self::Code(problem) => Cow::Borrowed(problem),
+            Self::SameName { name, files: [first, second] } => {
+                Cow::Owned(format!("{first} and {second} are both called `{name}`"))
+            }
+            Self::NotABuildScript => Cow::Borrowed("the variable OUT_DIR is not set"),
+            Self::Several(errors) => errors.first().map_or(Cow::Borrowed(""), Self::seen),
+        }
+    }
+
+    /// What to do about it.
+    pub fn next_step(&self) -> Cow<'_, str> {
+        Cow::Borrowed(match self {
+            Self::File { action: FileAction::Read, .. } => "check the path and its permissions",
+            Self::File { action: FileAction::Write, .. } => "check the folder and its permissions",
+            Self::Source(_) => "name another file, or one of its templates as FILE#NAME",
+            Self::Template { .. } => "correct the template, or report it if other renderers accept it",
+            Self::Analysis { .. } => "look at what the analysis saw: `unjinja explain TEMPLATE`",
+            Self::Spec { error, .. } => match error.problems.first() {
+                Some(problem) => return Cow::Borrowed(&problem.next_step),
+                None => "correct the file",
+            },
+            Self::OtherTemplate { .. } => "see what changed with `unjinja check`",
+            Self::Lower { .. } => "correct the spec in an overlay",
+            Self::Tools { .. } => "pass the `tools` of a request: a JSON list",
+            Self::SameName { .. } => "rename one of the files",
+            Self::Code(_) => "report this as a bug, with the template",
+            Self::NotABuildScript => "call it from build.rs, or use `Templates::compile` with a path",
+            Self::Several(errors) => return errors.first().map_or(Cow::Borrowed(""), Self::next_step),
+        })
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, error, .. } => write!(f, "{}: {error}", path.display()),
+            Self::Source(error) => write!(f, "{error}"),
+            Self::Template { error, .. } => write!(f, "{error}"),
+            Self::Analysis { error, .. } => write!(f, "{error}"),
+            Self::Spec { error, .. } => write!(f, "{error}"),
+            Self::OtherTemplate { spec, template, .. } => write!(
+                f,
+                "{} was made from another template than {}: `unjinja check` shows what changed",
+                spec.display(),
+                template.display()
+            ),
+            Self::Lower { error, .. } => write!(f, "{error}"),
+            Self::Tools { path, problem } => write!(f, "{}: {problem}", path.display()),
+            Self::SameName { name, files: [first, second] } => {
+                write!(f, "{first} and {second} would both become the module `{name}`: rename one of them")
+            }
+            Self::Code(problem) => write!(f, "the generated code is not valid Rust ({problem}): this is a bug"),
+            Self::NotABuildScript => f.write_str("OUT_DIR is not set: this function is for build scripts"),
+            Self::Several(errors) => {
+                for (index, error) in errors.iter().enumerate() {
+                    if index > 0 {
+                        writeln!(f)?;
+                    }
+                    write!(f, "{error}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File { error, .. } => Some(error.as_ref()),
+            Self::Source(error) => Some(error),
+            Self::Template { error, .. } => Some(error),
+            Self::Analysis { error, .. } => Some(error),
+            Self::Spec { error, .. } => Some(error),
+            Self::Lower { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<SourceError> for BuildError {
+    fn from(error: SourceError) -> Self {
+        Self::Source(error)
+    }
+}

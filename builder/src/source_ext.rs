@@ -1,0 +1,39 @@
+//! Connects the reader of files with the renderer and the analyzer, which do not know each other.
+
+use unjinja_analyzer::Naming;
+use unjinja_render::{SpecialTokens, Template, TemplateError};
+use unjinja_source::Source;
+
+/// What the renderer and the analyzer make of a [`Source`].
+pub trait SourceExt {
+    /// Parses the template. It renders with the special tokens that its file gives.
+    ///
+    /// ```
+    /// use unjinja_build::{Source, SourceExt};
+    ///
+    /// let json = br#"{"chat_template": "{{ messages[0].content }}{{ eos_token }}", "eos_token": "</s>"}"#;
+    /// let sources = Source::from_bytes("tokenizer_config.json", json)?;
+    /// let context = serde_json::json!({"messages": [{"role": "user", "content": "Hello"}]});
+    /// assert_eq!(sources[0].template()?.render(&context)?, "Hello</s>");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the template has a syntax error.
+    fn template(&self) -> Result<Template, TemplateError>;
+
+    /// The names that the template's spec gets. `origin` says where the template comes from, for people; it can be
+    /// empty.
+    fn naming(&self, origin: &str) -> Naming;
+}
+
+impl SourceExt for Source {
+    fn template(&self) -> Result<Template, TemplateError> {
+        let tokens = SpecialTokens { bos: self.tokens.bos.clone(), eos: self.tokens.eos.clone() };
+        Ok(Template::parse(&self.file(), &self.text)?.with_tokens(tokens))
+    }
+
+    fn naming(&self, origin: &str) -> Naming {
+        Naming { name: self.name(), source: origin.to_owned(), file: self.file() }
+    }
+}

@@ -1,0 +1,148 @@
+//! All parsers of a folder of templates, for build scripts: one module per template, and a list of them.
+
+use std::path::{Path, PathBuf};
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use unjinja_source::sources_in;
+use unjinja_spec::FormatSpec;
+
+use crate::analysis::analyze_source;
+use crate::error::{BuildError, FileAction};
+use crate::files::{apply_overlay, failed, write};
+use crate::source_ext::SourceExt;
+
+/// Compiles every template of a folder into `OUT_DIR/unjinja.rs`; call it from a build script.
+///
+/// [`sources_in`] says which files are templates. The overlay beside a template, `NAME.overlay.toml`, is merged over
+/// what the analysis finds. The file has one module per template, and a function `all()` that lists their parsers.
+/// Templates with an unsupported format are left out, with a warning. The specs of all templates are written to
+/// `OUT_DIR/specs/NAME.toml`.
+///
+/// # Errors
+/// Those of [`Build::tokens`](crate::Build::tokens), for all templates at once.
+pub fn compile_templates(folder: impl AsRef<Path>) -> Result<(), BuildError> {
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(BuildError::NotABuildScript)?;
+    Templates::new(folder).write_specs(out.join("specs")).compile(out.join("unjinja.rs"))
+}
+
+/// What [`compile_templates`] does, with choices.
+///
+/// ```no_run
+/// use unjinja_build::Templates;
+///
+/// let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+/// Templates::new("prompts").write_specs("specs").compile(out.join("parsers.rs"))?;
+/// # Ok::<(), unjinja_build::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Templates {
+    folder: PathBuf,
+    specs: Option<PathBuf>,
+    runtime: TokenStream,
+}
+
+impl Templates {
+    /// The templates of a folder.
+    pub fn new(folder: impl AsRef<Path>) -> Self {
+        Self { folder: folder.as_ref().to_owned(), specs: None, runtime: quote!(::unjinja) }
+    }
+
+    /// The path of the runtime in the crate that holds the generated code.
+    pub fn runtime(mut self, path: TokenStream) -> Self {
+        self.runtime = path;
+        self
+    }
+
+    /// A folder into which each spec is written as `NAME.toml`, for people to read.
+    pub fn write_specs(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.specs = Some(folder.into());
+        self
+    }
+
+    /// The specs of all templates, with their overlays merged over them. Unsupported ones are included.
+    ///
+    /// # Errors
+    /// Those of [`Build::spec`](crate::Build::spec), for all templates at once; two templates with the same name.
+    pub fn specs(&self) -> Result<Vec<FormatSpec>, BuildError> {
+        let (mut specs, mut errors) = (Vec::new(), Vec::new());
+        for source in sources_in(&self.folder)? {
+            let spec = source.map_err(BuildError::from).and_then(|source| {
+                let spec = analyze_source(&source, &source.naming(""))?;
+                let overlay = source.overlay();
+                if overlay.exists() { apply_overlay(&spec, &overlay) } else { Ok(spec) }
+            });
+            match spec {
+                Ok(spec) => specs.push(spec),
+                Err(error) => errors.push(error),
+            }
+        }
+        errors.extend(same_names(&specs));
+        match BuildError::of_all(errors) {
+            Some(error) => Err(error),
+            None => Ok(specs),
+        }
+    }
+
+    /// Writes one module per template and the function `all()` to `out`, and tells cargo what to watch.
+    ///
+    /// # Errors
+    /// Those of [`specs`](Self::specs), and specs that no parser can be made from; for all templates at once.
+    pub fn compile(self, out: impl AsRef<Path>) -> Result<(), BuildError> {
+        println!("cargo::rerun-if-changed={}", self.folder.display());
+        let (mut names, mut modules, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for spec in self.specs()? {
+            let info = &spec.template;
+            if let Some(folder) = &self.specs {
+                write(&folder.join(format!("{}.toml", info.name)), &spec.to_toml())?;
+            }
+            let path = self.folder.join(&info.file);
+            if let Some(reason) = &spec.unsupported {
+                println!("cargo::warning={}: no parser: {reason}", path.display());
+                continue;
+            }
+            match unjinja_codegen::rust::module(&spec, &self.runtime) {
+                Ok(module) => {
+                    names.push(quote::format_ident!("{}", info.name));
+                    modules.push(module);
+                }
+                Err(error) => errors.push(BuildError::Lower { path, error }),
+            }
+        }
+        if let Some(error) = BuildError::of_all(errors) {
+            return Err(error);
+        }
+        let (runtime, count) = (&self.runtime, names.len());
+        let source = unjinja_codegen::rust::format(quote! {
+            #(#modules)*
+
+            /// All parsers, in order of their names.
+            pub fn all() -> [&'static dyn #runtime::ChatParser; #count] {
+                [#(&#names::Parser),*]
+            }
+        });
+        write(out.as_ref(), &source.map_err(|error| BuildError::Code(error.to_string()))?)
+    }
+}
+
+/// One error for each spec that has the name of an earlier one.
+fn same_names(specs: &[FormatSpec]) -> impl Iterator<Item = BuildError> {
+    specs.iter().enumerate().filter_map(|(index, spec)| {
+        let info = &spec.template;
+        let other = specs[..index].iter().find(|other| other.template.name == info.name)?;
+        let files = [other.template.file.clone(), info.file.clone()];
+        Some(BuildError::SameName { name: info.name.clone(), files })
+    })
+}
+
+/// The `*.jinja` files of a folder, in the order of their names.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn templates_in(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let entries = std::fs::read_dir(folder).map_err(|error| failed(folder, FileAction::Read, error))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "jinja"));
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,112 @@
+//! Every error of a build says which file is at fault, on which line if there is one, what was expected, what was found,
+//! and what to do.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use unjinja_build::{Build, BuildError, Input, SourceErrorKind, Templates};
+
+type Done = Result<(), Box<dyn Error>>;
+
+const TEMPLATE: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>\n{% endfor %}\
+    {% if add_generation_prompt %}<assistant>{% endif %}";
+
+const FILES: &[(&str, &str)] = &[
+    ("good.jinja", TEMPLATE),
+    ("other.jinja", "{# another #}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"),
+    ("syntax.jinja", "{% for m in messages %}\n{{ m.content }\n{% endfor %}"),
+    ("refuses.jinja", "{{ raise_exception('no') }}"),
+    ("bad.overlay.toml", "[turn]\n\nend = \"x\"\n"),
+    ("tools.json", "{}"),
+    (
+        "config.json",
+        "{\"chat_template\": [{\"name\": \"a\", \"template\": \"\"}, {\"name\": \"b\", \"template\": \"\"}]}",
+    ),
+];
+
+/// An error, the file at fault, its line, and parts of what was expected, of what was found and of the next step.
+type Case = (BuildError, Option<&'static str>, Option<usize>, &'static str, &'static str, &'static str);
+
+#[test]
+fn errors_have_a_place_a_cause_and_a_next_step() -> Done {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("errors");
+    fs::create_dir_all(&root)?;
+    for (name, text) in FILES {
+        fs::write(root.join(name), text)?;
+    }
+    let at = |name: &str| root.join(name);
+    let template = |name: &str| Build::new(Input::template(at(name)));
+    let spec = template("good.jinja").spec()?.to_toml();
+    fs::write(at("good.toml"), &spec)?;
+    let bad = spec.replacen("\n[template]", "\ncolour = \"red\"\n\n[template]", 1);
+    let bad_line = bad.lines().position(|line| line.starts_with("colour")).map(|index| index + 1);
+    fs::write(at("bad.toml"), &bad)?;
+    let error = |build: &Build| build.tokens().map(|_| ()).unwrap_err();
+    let cases: [Case; 9] = [
+        (error(&template("none.jinja")), Some("none.jinja"), None, "chat template", "No such file", "another file"),
+        (error(&template("config.json")), Some("config.json"), None, "one chat template", "2 templates", "FILE#NAME"),
+        (error(&template("syntax.jinja")), Some("syntax.jinja"), Some(2), "Jinja", "}", "correct the template"),
+        (error(&template("refuses.jinja")), Some("refuses.jinja"), None, "a user message", "no", "unjinja explain"),
+        (
+            error(&Build::new(Input::spec(at("bad.toml")))),
+            Some("bad.toml"),
+            bad_line,
+            "a valid spec",
+            "unknown key `colour`",
+            "remove it",
+        ),
+        (
+            error(&template("good.jinja").overlay(at("bad.overlay.toml"))),
+            Some("bad.overlay.toml"),
+            Some(3),
+            "overlay",
+            "`turn.end` gives no reason",
+            "comment",
+        ),
+        (
+            error(&template("other.jinja").committed_spec(at("good.toml"))),
+            Some("good.toml"),
+            None,
+            "SHA-256",
+            "SHA-256",
+            "unjinja check",
+        ),
+        (
+            error(&template("good.jinja").tools(at("tools.json"))),
+            Some("tools.json"),
+            None,
+            "list of tools",
+            "list",
+            "JSON list",
+        ),
+        (Templates::new(at("nowhere")).specs().unwrap_err(), Some("nowhere"), None, "", "No such file", ""),
+    ];
+    for (error, path, line, expected, seen, next) in cases {
+        let shown = format!("{error:?}\n{error}");
+        assert_eq!(error.path(), path.map(|name| at(name)).as_deref(), "{shown}");
+        assert_eq!(error.line(), line, "{shown}");
+        assert!(error.expected().contains(expected), "{}: {shown}", error.expected());
+        assert!(error.seen().contains(seen), "{}: {shown}", error.seen());
+        assert!(error.next_step().contains(next), "{}: {shown}", error.next_step());
+    }
+    Ok(())
+}
+
+#[test]
+fn errors_of_a_folder_come_all_at_once() -> Done {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("folder_errors");
+    fs::create_dir_all(&root)?;
+    for (name, text) in [("a.jinja", "{{ x }"), ("b.json.gguf", "GGUF"), ("c.jinja", "{% for %}")] {
+        fs::write(root.join(name), text)?;
+    }
+    match Templates::new(&root).specs().unwrap_err() {
+        BuildError::Several(errors) => {
+            let syntax = errors.iter().filter(|error| matches!(error, BuildError::Template { .. })).count();
+            let invalid = |error: &&BuildError| matches!(error, BuildError::Source(error) if error.kind() == SourceErrorKind::Invalid);
+            assert_eq!((errors.len(), syntax, errors.iter().filter(invalid).count()), (3, 2, 1), "{errors:?}");
+        }
+        other => return Err(format!("one error: {other:?}").into()),
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! Every name of a supported model finds its parser: the name of the spec, the Hub ids and the file names.
+
+#![cfg(feature = "all")]
+
+use unjinja_generated::{LookupError, all, by_name, find, hub_ids};
+
+fn found(name: &str) -> Option<&'static str> {
+    by_name(name).map(|parser| parser.facts().name)
+}
+
+#[test]
+fn every_name_finds_its_parser() {
+    let mut names = 0;
+    for parser in all() {
+        let facts = parser.facts();
+        assert_eq!(found(facts.name), Some(facts.name));
+        for name in hub_ids(facts.name).iter().chain(facts.files) {
+            names += 1;
+            assert_eq!(found(name), Some(facts.name), "{name}");
+            let spelled = name.to_uppercase().replace(['/', '-', '.'], "_");
+            assert_eq!(found(&spelled), Some(facts.name), "{spelled}");
+        }
+    }
+    assert!(names > all().len(), "{names} names of {} models", all().len());
+}
+
+#[test]
+fn errors_say_what_to_write() {
+    // "unknown", and the names that are suggested.
+    let near = |name: &str| match find(name).map(|parser| parser.facts().name) {
+        Err(LookupError::Unknown { near, .. }) => near,
+        other => panic!("{name}: {other:?}"),
+    };
+    assert!(near("qwen").len() > 1);
+    let spec = all()[0].facts().name;
+    assert_eq!(near(&format!("{spec}x")), [spec]);
+    assert!(near("no such model at all").is_empty());
+}

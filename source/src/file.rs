@@ -1,0 +1,148 @@
+//! Reads the templates of one file: decides what kind of file it is, by its name or else by its first bytes, and passes
+//! it to the reader of that kind.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::path::Path;
+
+use crate::error::SourceError;
+use crate::names::{self, STDIN, split_variant};
+use crate::source::{Source, SpecialTokens};
+use crate::{gguf, json, text};
+
+/// How many bytes of standard input are read. The metadata of a GGUF file, which comes before the weights, fits.
+const PIPE_LIMIT: u64 = 64 << 20;
+
+/// How many first bytes are looked at to tell the kind of a file whose name does not say it.
+const SNIFFED: u64 = 64;
+
+impl Source {
+    /// Reads all templates of a file. `PATH#NAME` reads the named one only; `-` is standard input.
+    ///
+    /// ```
+    /// # let folder = std::env::temp_dir().join(format!("unjinja-source-read-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # let path = folder.join("tokenizer_config.json");
+    /// std::fs::write(&path, r#"{
+    ///     "chat_template": [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}]
+    /// }"#)?;
+    /// let sources = unjinja_source::Source::read(&path)?;
+    /// assert_eq!(sources[1].text, "b");
+    /// assert_eq!(sources[1].variant.as_deref(), Some("tool_use"));
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file cannot be read, is damaged, or holds no template (the error then says what it holds).
+    pub fn read(path: impl AsRef<Path>) -> Result<Vec<Source>, SourceError> {
+        let (path, variant) = split_variant(path.as_ref());
+        let sources = if path == Path::new(STDIN) { read_stdin() } else { read_file(&path) }?;
+        let Some(variant) = variant else { return Ok(sources) };
+        match sources.iter().position(|source| source.variant.as_deref() == Some(&variant)) {
+            Some(at) => Ok(sources.into_iter().skip(at).take(1).collect()),
+            None => Err(SourceError::unknown_variant(&path, &variant, &variants(&sources))),
+        }
+    }
+
+    /// Reads the one template of a file; `PATH#NAME` chooses one of several named templates.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read), and if the file holds several templates: the error lists their names.
+    pub fn read_one(path: impl AsRef<Path>) -> Result<Source, SourceError> {
+        let mut sources = Self::read(path.as_ref())?;
+        match (sources.pop(), sources.is_empty()) {
+            (Some(source), true) => Ok(source),
+            (Some(last), false) => {
+                let path = last.path.clone();
+                sources.push(last);
+                Err(SourceError::ambiguous(&path, &variants(&sources)))
+            }
+            // The readers return an error instead of an empty list.
+            (None, _) => Err(SourceError::no_template(path.as_ref(), "the file holds no chat template")),
+        }
+    }
+
+    /// Reads the templates from the bytes of a file with this name. No file is opened.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn from_bytes(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Vec<Source>, SourceError> {
+        read_from(path.as_ref(), Cursor::new(bytes))
+    }
+}
+
+/// The templates of a file. If a model's file gives no special tokens, those of the `tokenizer_config.json` beside it
+/// are used.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<Source>, SourceError> {
+    let file = File::open(path).map_err(|error| SourceError::unreadable(path, error))?;
+    let mut sources = read_from(path, BufReader::new(file))?;
+    let has_tokens = |source: &Source| source.tokens != SpecialTokens::default();
+    if names::is_of_model(path) && !sources.iter().any(has_tokens) {
+        let tokens = tokens_beside(path);
+        sources.iter_mut().for_each(|source| source.tokens = tokens.clone());
+    }
+    Ok(sources)
+}
+
+fn read_stdin() -> Result<Vec<Source>, SourceError> {
+    let path = Path::new(STDIN);
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(PIPE_LIMIT).read_to_end(&mut bytes);
+    read.map_err(|error| SourceError::unreadable(path, error))?;
+    read_from(path, Cursor::new(bytes.as_slice()))
+}
+
+fn read_from(path: &Path, mut input: impl Read + Seek) -> Result<Vec<Source>, SourceError> {
+    let fail = |error: io::Error| SourceError::unreadable(path, error);
+    let mut start = Vec::new();
+    input.by_ref().take(SNIFFED).read_to_end(&mut start).map_err(fail)?;
+    input.rewind().map_err(fail)?;
+    match kind_of(path, &start) {
+        Kind::Gguf => gguf::read(path, input),
+        Kind::Json => json::read(path, &text::read(path, input)?),
+        Kind::Text => {
+            let (variant, tokens) = (names::variant_of_file(path), SpecialTokens::default());
+            Ok(vec![Source { path: path.to_owned(), variant, text: text::read(path, input)?, tokens }])
+        }
+    }
+}
+
+/// What a file contains.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Gguf,
+    Json,
+    Text,
+}
+
+fn kind_of(path: &Path, start: &[u8]) -> Kind {
+    let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+    match extension.as_ref().and_then(|extension| extension.to_str()) {
+        Some("gguf") => return Kind::Gguf,
+        Some("json") => return Kind::Json,
+        Some("jinja" | "jinja2" | "j2") => return Kind::Text,
+        _ => {}
+    }
+    if start.starts_with(&gguf::MAGIC) {
+        return Kind::Gguf;
+    }
+    // A template can begin with `{` too, but then `{`, `%` or `#` follows. In JSON a key or `}` follows.
+    let mut visible = start.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    match (visible.next(), visible.next()) {
+        (Some(b'{'), Some(b'"' | b'}')) => Kind::Json,
+        _ => Kind::Text,
+    }
+}
+
+/// The special tokens in the `tokenizer_config.json` of the same model; none if there is no such file or it cannot be
+/// read, because the template is complete without them.
+fn tokens_beside(path: &Path) -> SpecialTokens {
+    let config = names::model_folder(path).join("tokenizer_config.json");
+    let Ok(file) = File::open(&config) else { return SpecialTokens::default() };
+    text::read(&config, file).ok().and_then(|text| json::tokens(&text)).unwrap_or_default()
+}
+
+fn variants(sources: &[Source]) -> Vec<&str> {
+    sources.iter().filter_map(|source| source.variant.as_deref()).collect()
+}

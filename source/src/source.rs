@@ -1,0 +1,66 @@
+//! The [`Source`]: one chat template with what its file says about it, and the names that follow from its path. This
+//! module reads no files: `file.rs` does.
+
+use std::path::PathBuf;
+
+use crate::names;
+
+/// The texts of a model's special tokens, as the model's files give them.
+///
+/// A template may write them, and a `.jinja` file does not contain them. To render with them, pass them to the
+/// renderer; this crate does not depend on one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecialTokens {
+    /// `bos_token`, which begins a text.
+    pub bos: Option<String>,
+    /// `eos_token`, which ends a text.
+    pub eos: Option<String>,
+}
+
+/// A chat template, and what the file that holds it says about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Source {
+    /// The file; `-` is standard input.
+    pub path: PathBuf,
+    /// The template's own name in a file with named templates (`default`, `tool_use`, `rag`); `None` if the file holds
+    /// one template without a name.
+    pub variant: Option<String>,
+    /// The text of the template.
+    pub text: String,
+    /// The special tokens, if the file, or `tokenizer_config.json` beside it, gives them.
+    pub tokens: SpecialTokens,
+}
+
+impl Source {
+    /// The file's name, with `#VARIANT` behind it if the template has a name of its own. A spec records this as
+    /// `template.file`.
+    pub fn file(&self) -> String {
+        names::file(&self.path, self.variant.as_deref())
+    }
+
+    /// A name for the template's spec: lower-case letters, digits and `_`. It is made from the file's name; from the
+    /// folder's name if the file is called alike for every model; and from the template's own name.
+    pub fn name(&self) -> String {
+        names::name(&self.path, self.variant.as_deref())
+    }
+
+    /// The path, with `#VARIANT` behind it if the template has a name of its own:
+    /// [`read_one`](Self::read_one) accepts this.
+    pub fn place(&self) -> String {
+        match &self.variant {
+            Some(variant) => format!("{}#{variant}", self.path.display()),
+            None => self.path.display().to_string(),
+        }
+    }
+
+    /// Where corrections to the template's spec are looked for, whether the file exists or not: `FILE.overlay.toml` for
+    /// `FILE.jinja`, and `NAME.overlay.toml` in the same folder for templates in other files.
+    pub fn overlay(&self) -> PathBuf {
+        if names::is_jinja(&self.path) && !names::is_of_model(&self.path) {
+            self.path.with_extension("overlay.toml")
+        } else {
+            self.path.with_file_name(format!("{}.overlay.toml", self.name()))
+        }
+    }
+}
