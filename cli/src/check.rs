@@ -37,7 +37,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if !folder.is_dir() {
         return Err(Failure::file(folder, "there is no such folder of specs"));
     }
-    let made = analyze::all(&arguments.paths, arguments.sources.as_deref(), ui)?;
+    let mut made = analyze::all(&arguments.paths, arguments.sources.as_deref(), ui)?;
+    for spec in &mut made.specs {
+        keep_models(folder, spec);
+    }
     let template = |file: &str| made.paths.get(file).cloned();
     // A template that does not work any more leaves its spec as it is.
     let broken: Vec<String> = made.problems.iter().map(|(file, _)| name_of(file)).collect();
@@ -126,9 +129,22 @@ fn compare(path: &Path, spec: &FormatSpec) -> Outcome {
     if old == spec.to_toml() {
         return Outcome::Unchanged;
     }
-    match FormatSpec::from_toml(&old, &path.display().to_string()) {
-        Ok(before) => Outcome::Changed(Changed::new(diff(&before, spec), &old)),
+    match FormatSpec::migrate(&old, &path.display().to_string()) {
+        Ok(before) => {
+            let before = FormatSpec { spec_version: before.from, ..before.spec };
+            Outcome::Changed(Changed::new(diff(&before, spec), &old))
+        }
         Err(error) => Outcome::Unreadable(error.to_string()),
+    }
+}
+
+/// Takes over the models that people listed in the committed spec: no analysis finds them.
+fn keep_models(folder: &Path, spec: &mut FormatSpec) {
+    let path = folder.join(format!("{}.toml", spec.template.name));
+    // A file that cannot be read is reported where it is compared.
+    let Ok(text) = std::fs::read_to_string(&path) else { return };
+    if let Ok(committed) = FormatSpec::migrate(&text, &path.display().to_string()) {
+        spec.template.models = committed.spec.template.models;
     }
 }
 

@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::blank::{self, Shape};
+use crate::document::{Node, Value};
 use crate::error::Source;
 use crate::model::FormatSpec;
+use crate::placeholder::{self, Shape};
 use crate::rules;
 use crate::text;
-use crate::tree::{Node, Value};
 use crate::write;
 
 /// What a change means for a parser that was built from the old spec.
@@ -48,7 +48,7 @@ pub struct Change {
 /// use unjinja_spec::{diff, worst, Effect, FormatSpec};
 ///
 /// let mut old = FormatSpec::from_toml(&format!(
-///     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
+///     "spec_version = 2\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
 ///      [tools]\nformat = 'json_native'\nper_call_start = '<call>'\nname_field = 'name'\nargs_field = 'arguments'\n",
 ///     "0".repeat(64),
 /// ), "sample.toml")?;
@@ -63,7 +63,7 @@ pub struct Change {
 pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
     let old_keys = flatten(old);
     let new_keys = flatten(new);
-    let shape = blank::shape_of::<FormatSpec>();
+    let shape = placeholder::shape_of::<FormatSpec>();
     let mut keys: Vec<&String> = old_keys.iter().map(|(key, _)| key).collect();
     for (key, _) in &new_keys {
         if !old_keys.iter().any(|(known, _)| known == key) {
@@ -103,7 +103,7 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
 /// first key of its table, else 1. Also 1 where the file is no TOML.
 ///
 /// ```
-/// let text = "spec_version = 1\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
+/// let text = "spec_version = 2\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_start"), 5);
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_end"), 4);
 /// assert_eq!(unjinja_spec::line_of(text, "reasoning.mode"), 1);
