@@ -6,24 +6,13 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::document::{Node, Value};
+use crate::effect::Effect;
 use crate::error::Source;
 use crate::model::FormatSpec;
 use crate::placeholder::{self, Shape};
 use crate::rules;
 use crate::text;
 use crate::write;
-
-/// What a change means for a parser that was built from the old spec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Nothing: the change is about what goes into the template, or about the analysis.
-    Informational,
-    /// It still reads every turn, but for white space beside a marker.
-    Compatible,
-    /// It reads some turn wrongly.
-    Breaking,
-}
 
 /// A key that differs between two specs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -125,16 +114,6 @@ pub fn line_of(text: &str, key: &str) -> usize {
 #[must_use]
 pub fn worst(changes: &[Change]) -> Option<Effect> {
     changes.iter().map(|change| change.effect).max()
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Effect::Informational => "informational",
-            Effect::Compatible => "compatible",
-            Effect::Breaking => "breaking",
-        })
-    }
 }
 
 impl fmt::Display for Change {

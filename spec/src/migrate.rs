@@ -5,7 +5,7 @@
 
 use crate::document::{Node, Value};
 use crate::error::{Source, SpecError};
-use crate::model::{FormatSpec, SPEC_VERSION};
+use crate::model::{FormatSpec, OLDEST_SPEC_VERSION, SPEC_VERSION};
 use crate::parse;
 
 /// Turns a document of one version into one of the next.
@@ -64,15 +64,11 @@ impl FormatSpec {
     }
 }
 
-/// Whether a step starts from this version.
-pub(crate) fn is_known(version: i128) -> bool {
-    STEPS.iter().any(|(start, _)| i128::from(*start) == version)
-}
-
 /// The version that a document says it has, if it is one that a step starts from.
 fn version(root: &Node) -> Option<u32> {
     let Value::Integer(version) = root.get("spec_version")?.value else { return None };
-    is_known(version).then(|| u32::try_from(version).ok()).flatten()
+    let version = u32::try_from(version).ok()?;
+    (OLDEST_SPEC_VERSION..SPEC_VERSION).contains(&version).then_some(version)
 }
 
 /// Version 2 adds `template.models`, which may be absent, and lists every tag of a marker in `tokens.preserved`.
@@ -137,6 +133,6 @@ mod tests {
     #[test]
     fn steps_lead_to_the_current_version() {
         let starts: Vec<u32> = STEPS.iter().map(|(start, _)| *start).collect();
-        assert_eq!(starts, (1..SPEC_VERSION).collect::<Vec<u32>>());
+        assert_eq!(starts, (OLDEST_SPEC_VERSION..SPEC_VERSION).collect::<Vec<u32>>());
     }
 }

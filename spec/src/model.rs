@@ -10,6 +10,9 @@ use crate::marker::MarkerKey;
 /// The version of the spec language that this crate reads and writes.
 pub const SPEC_VERSION: u32 = 2;
 
+/// The oldest version that [`FormatSpec::migrate`] reads.
+pub const OLDEST_SPEC_VERSION: u32 = 1;
+
 /// How the output of one model is to be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,10 +7,10 @@ use std::ops::Range;
 use crate::check::{self, Finding};
 use crate::document::{Node, Value};
 use crate::error::{Problem, Source, SpecError};
-use crate::migrate;
-use crate::model::{FormatSpec, SPEC_VERSION};
+use crate::fault::{Fault, FaultKind};
+use crate::model::{FormatSpec, OLDEST_SPEC_VERSION, SPEC_VERSION};
 use crate::placeholder::{self, Shape};
-use crate::read::{self, Fault, FaultKind, Scope};
+use crate::read::{self, Scope};
 use crate::text;
 use crate::write;
 
@@ -87,14 +87,15 @@ fn other_version(root: &Node, source: &Source) -> Option<Problem> {
     let Value::Integer(version) = node.value else {
         return None;
     };
-    if version == i128::from(SPEC_VERSION) {
+    let (oldest, newest) = (i128::from(OLDEST_SPEC_VERSION), i128::from(SPEC_VERSION));
+    if version == newest {
         return None;
     }
     let cause =
         format!("this spec has version {version} of the spec language; this unjinja reads version {SPEC_VERSION}");
-    let next = if migrate::is_known(version) {
+    let next = if (oldest..newest).contains(&version) {
         "run `unjinja check TEMPLATES --specs FOLDER --write`, which migrates the specs of a folder"
-    } else if version > i128::from(SPEC_VERSION) {
+    } else if version > newest {
         "use a newer unjinja, or write the spec anew with this one's `unjinja analyze`"
     } else {
         "write the spec anew with `unjinja analyze`"

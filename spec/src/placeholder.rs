@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use crate::read::Fault;
+use crate::fault::Fault;
 use crate::text;
 
 /// Nesting up to which a shape is followed, for types that contain themselves.

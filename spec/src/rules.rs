@@ -1,8 +1,8 @@
 //! What a change of each key means for a parser built from the old spec. A key without a rule is judged
 //! breaking: nothing is called harmless that nobody has thought about. In doubt the graver verdict stands.
 
-use crate::diff::Effect::{self, Breaking, Compatible, Informational};
 use crate::document::Value;
+use crate::effect::Effect::{self, Breaking, Compatible, Informational};
 use crate::marker::MarkerKey;
 use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
 use crate::tag;

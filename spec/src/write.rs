@@ -104,7 +104,8 @@ mod tests {
 
     use super::*;
     use crate::error::Source;
-    use crate::read::{Fault, FaultKind, Scope, read};
+    use crate::fault::{Fault, FaultKind};
+    use crate::read::{Scope, read};
 
     /// Shapes that the model may take on one day.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -49,7 +49,7 @@ fn every_tag_that_a_model_writes_is_preserved() -> Result<(), Box<dyn Error>> {
             }
             assert!(spec.tokens.preserved.is_sorted(), "{name}");
         }
-        let own: BTreeSet<&str> = MarkerKey::ALL.iter().flat_map(|key| tags(key.text(&corrected))).collect();
+        let own: BTreeSet<&str> = MarkerKey::ALL.iter().flat_map(|key| tags(corrected.marker(*key))).collect();
         let others = corrected.alternatives.values().flatten().flat_map(|text| tags(text));
         only_in_alternatives += others.filter(|tag| !own.contains(tag)).count();
     }
