@@ -7,14 +7,13 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use unjinja_spec::{
-    Capabilities, Channel, ContentMode, Evidence, FormatSpec, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens,
-    ToolFormat, Tools,
+    Capabilities, Channel, ContentMode, Evidence, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, TemplateInfo,
+    Tokens, ToolFormat, Tools,
 };
 
 use crate::calls::{self, Trouble};
 use crate::frame::{self, Frame};
 use crate::lab::{Call, Empty, Lab, Observer, SENTINELS, Sentinels, Style, Turn};
-use crate::text;
 use crate::trace::{Comparison, Experiment};
 use unjinja_render::{Template, on_stack};
 use unjinja_source::name_of;
@@ -59,7 +58,7 @@ impl Naming {
 struct Findings {
     frame: Frame,
     tools: Tools,
-    alternatives: BTreeMap<String, Vec<String>>,
+    alternatives: BTreeMap<MarkerKey, Vec<String>>,
     capabilities: Capabilities,
     unsupported: Option<String>,
 }
@@ -132,6 +131,7 @@ fn analyze_here<'a>(
         template: TemplateInfo {
             name: if naming.name.is_empty() { name_of(&naming.file) } else { naming.name.clone() },
             source: naming.source.clone(),
+            models: Vec::new(),
             file: naming.file.clone(),
             sha256: sha256(template.source()),
             also: Vec::new(),
@@ -154,7 +154,7 @@ fn analyze_here<'a>(
         },
         evidence: Evidence { renders: lab.renders(), ..Evidence::default() },
     };
-    spec.tokens.preserved = preserved(&spec);
+    spec.tokens.preserved = spec.preserved_tokens();
     Ok(spec)
 }
 
@@ -194,10 +194,11 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
     let mut alternatives = BTreeMap::new();
     if frame.content.mode != ContentMode::Plain {
         let beside = style.and_then(|style| calls::frame_beside_calls(lab, s, style, &frame, &tools));
-        for (key, text) in beside.into_iter().flat_map(|(start, end)| [("content.start", start), ("content.end", end)])
+        for (key, text) in
+            beside.into_iter().flat_map(|(start, end)| [(MarkerKey::ContentStart, start), (MarkerKey::ContentEnd, end)])
         {
             if !text.trim().is_empty() {
-                alternatives.insert(key.to_owned(), vec![text]);
+                alternatives.insert(key, vec![text]);
             }
         }
     }
@@ -212,7 +213,7 @@ fn findings(lab: &Lab<'_>, s: &Sentinels) -> Result<Findings, String> {
                     .found("alternatives.turn.end", end.as_str());
                 note.because("what follows the answer ends the turn, and is no part of what follows the calls");
             });
-            alternatives.insert("turn.end".to_owned(), vec![end]);
+            alternatives.insert(MarkerKey::TurnEnd, vec![end]);
         }
     }
     let reasons = frame.reasoning.mode != ReasoningMode::None;
@@ -319,34 +320,6 @@ fn disagreement(a: &Findings, b: &Findings) -> Option<String> {
         let _ = write!(out, "\n  {} | {}", x.trim(), y.trim());
     }
     Some(out)
-}
-
-/// The tags in a spec's markers, sorted.
-fn preserved(spec: &FormatSpec) -> Vec<String> {
-    let tools = &spec.tools;
-    let markers = [
-        &spec.reasoning.start,
-        &spec.reasoning.end,
-        &spec.content.start,
-        &spec.content.end,
-        &tools.section_start,
-        &tools.section_end,
-        &tools.per_call_start,
-        &tools.per_call_end,
-        &tools.function.name_suffix,
-        &tools.function.close,
-        &tools.arguments.start,
-        &tools.arguments.end,
-        &tools.arguments.name_suffix,
-        &tools.arguments.value_prefix,
-        &tools.arguments.quote,
-        &tools.arguments.value_suffix,
-        &tools.call_id.prefix,
-    ];
-    let mut tags: Vec<String> = markers.iter().flat_map(|m| text::tags(m)).map(str::to_owned).collect();
-    tags.sort();
-    tags.dedup();
-    tags
 }
 
 /// SHA-256 of a template's text, in lower-case hexadecimal digits.

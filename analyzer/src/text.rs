@@ -3,51 +3,8 @@
 
 use std::ops::Range;
 
-/// The longest tag that is taken for one, in bytes.
-const LONGEST_TAG: usize = 96;
-
-/// The tag around offset `at`, where `at` lies strictly inside one.
-pub(crate) fn tag_around(text: &str, at: usize) -> Option<Range<usize>> {
-    let before = &text[..at];
-    for (open, close) in [('<', '>'), ('[', ']')] {
-        let Some(start) = before.rfind(open) else { continue };
-        if before[start..].contains(close) {
-            continue;
-        }
-        let Some(length) = text[start..].find(close) else { continue };
-        let end = start + length + close.len_utf8();
-        let inner = &text[start + 1..end - 1];
-        if end > at && start < at && is_tag_body(inner, open) {
-            return Some(start..end);
-        }
-    }
-    None
-}
-
-fn is_tag_body(inner: &str, open: char) -> bool {
-    let fits = !inner.is_empty() && inner.len() <= LONGEST_TAG && !inner.contains(['\n', '<', '{']);
-    match open {
-        '<' => fits,
-        _ => fits && inner.chars().all(|c| c.is_ascii_uppercase() || matches!(c, '_' | '/' | ' ' | '0'..='9')),
-    }
-}
-
-/// The tags in a text, in order.
-pub(crate) fn tags(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(offset) = text[at..].find(['<', '[']) {
-        let start = at + offset;
-        match tag_around(text, start + 1) {
-            Some(range) if range.start == start => {
-                found.push(&text[range.clone()]);
-                at = range.end;
-            }
-            _ => at = start + 1,
-        }
-    }
-    found
-}
+use unjinja_spec::tag_around;
+pub(crate) use unjinja_spec::tags;
 
 /// How long the common beginning of two texts is, cut back so that no tag is cut.
 pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
@@ -103,6 +60,5 @@ mod tests {
         assert_eq!(common_suffix("x\n<a>", "y\n<a>"), 4);
         assert_eq!(common_prefix("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"), 0);
         assert_eq!(common_prefix("[A][B]", "[A][C]"), 3);
-        assert_eq!(tags("a <b> c [X_1] [\"no\"] </b>"), ["<b>", "[X_1]", "</b>"]);
     }
 }

@@ -234,12 +234,6 @@ struct Builder {
     after: HashMap<usize, &'static str>,
 }
 
-/// Whether a marker's core cannot be the beginning of a JSON value or of what follows one.
-fn is_tag(core: &str) -> bool {
-    core.starts_with('<')
-        || (core.starts_with('[') && core[1..].starts_with(|c: char| c.is_ascii_uppercase() || c == '/'))
-}
-
 /// What a state behind a hole is named after.
 fn hole_key(hole: &Hole) -> &'static str {
     match hole {
@@ -268,7 +262,7 @@ pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
                     after.insert(*to, hole_key(&graph.holes[*hole]));
                 }
                 Edge::Literal(literal) => {
-                    after.insert(*to, graph.literals[*literal].key);
+                    after.insert(*to, graph.literals[*literal].key.as_str());
                 }
                 _ => {}
             }
@@ -449,7 +443,9 @@ impl Builder {
                         if matches!(kind, Hole::Json | Hole::Object(_)) {
                             // Tags, which cannot stand in JSON outside a string.
                             let mut stops = self.exits(hole);
-                            stops.retain(|(_, literal, _)| is_tag(&self.graph.literals[*literal].core));
+                            stops.retain(|(_, literal, _)| {
+                                unjinja_spec::begins_tag(&self.graph.literals[*literal].core)
+                            });
                             self.states[index].arms = self.arms(stops);
                         }
                     }
@@ -491,7 +487,7 @@ impl Builder {
                 Confirm::Nothing
             };
             let arm = Arm {
-                key: literal.key,
+                key: literal.key.as_str(),
                 core: literal.core,
                 before: literal.before,
                 after: literal.after,

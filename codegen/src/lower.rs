@@ -2,7 +2,9 @@
 //! stand in a turn.
 
 use unjinja_runtime::Channel;
-use unjinja_spec::{CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
+use unjinja_spec::{
+    CallIdPosition, ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat, begins_tag,
+};
 
 use crate::plan::{Action, ArgumentKind, Expr, Hole, Literal, ObjectShape, Plan, Role};
 
@@ -19,18 +21,18 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         }
         let hole = Expr::Hole(Hole::Text { channel: Channel::Reasoning, until });
         let close = sequence(vec![
-            marker(spec, "reasoning.end", &reasoning.end, Role::ReasoningEnd),
+            marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
             Expr::Act(Action::CloseReasoning),
         ]);
         if reasoning.start.trim().is_empty() {
             lead = sequence(vec![hole, close.optional()]).optional();
         } else {
-            let empty = marker(spec, "reasoning.empty", &reasoning.empty, Role::ReasoningEnd);
+            let empty = marker(spec, MarkerKey::ReasoningEmpty, Role::ReasoningEnd);
             if !is_empty(&empty) {
                 lead = sequence(vec![empty]).optional();
             }
             parts.push(sequence(vec![
-                marker(spec, "reasoning.start", &reasoning.start, Role::ReasoningStart),
+                marker(spec, MarkerKey::ReasoningStart, Role::ReasoningStart),
                 Expr::Act(Action::OpenReasoning),
                 hole,
                 close.optional(),
@@ -38,8 +40,8 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         }
     }
     if spec.content.mode != ContentMode::Plain {
-        parts.push(sequence(vec![marker(spec, "content.start", &spec.content.start, Role::ContentFrame)]));
-        parts.push(sequence(vec![marker(spec, "content.end", &spec.content.end, Role::ContentFrame)]));
+        parts.push(sequence(vec![marker(spec, MarkerKey::ContentStart, Role::ContentFrame)]));
+        parts.push(sequence(vec![marker(spec, MarkerKey::ContentEnd, Role::ContentFrame)]));
     }
     parts.push(Expr::Hole(Hole::Text {
         channel: Channel::Content,
@@ -53,11 +55,11 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
 
 /// A model may write the start of its turn again, or the last tag of it.
 fn repeated_start(spec: &FormatSpec) -> Expr {
-    let core = spec.turn.assistant_start.trim();
-    let last = core.rfind('<').filter(|_| core.ends_with('>')).map_or("", |at| &core[at..]);
+    let start = MarkerText::new(&spec.turn.assistant_start);
+    let last = start.tags().pop().filter(|tag| start.core.ends_with(tag)).unwrap_or_default();
     let mut starts: Vec<Expr> = Vec::new();
-    for text in [core, last] {
-        let start = Expr::Literal(literal("turn.assistant_start", text, Role::Inner));
+    for text in [start.core, last] {
+        let start = Expr::Literal(literal(MarkerKey::AssistantStart, MarkerText::new(text), Role::Inner));
         if !is_empty(&start) && !starts.contains(&start) && is_tag(&start) {
             starts.push(start);
         }
@@ -67,15 +69,12 @@ fn repeated_start(spec: &FormatSpec) -> Expr {
 
 /// The end of a turn: what a template writes there, or its first tag alone, which is what a model stops at.
 fn turn_end(spec: &FormatSpec) -> Expr {
-    let others = spec.alternatives.get("turn.end").into_iter().flatten();
+    let others = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
     let mut ends: Vec<Expr> = Vec::new();
     for text in std::iter::once(&spec.turn.end).chain(others) {
-        let core = text.trim();
-        let first = core.find('>').map_or(core, |at| &core[..at + 1]);
-        for core in [core, first] {
-            let before = text[..text.len() - text.trim_start().len()].to_owned();
-            let after = text[text.trim_end().len()..].to_owned();
-            let end = Expr::Literal(Literal { before, after, ..literal("turn.end", core, Role::TurnEnd) });
+        let whole = MarkerText::new(text);
+        for core in [whole.core, whole.up_to_first_tag()] {
+            let end = Expr::Literal(literal(MarkerKey::TurnEnd, MarkerText { core, ..whole }, Role::TurnEnd));
             if !is_empty(&end) && !ends.contains(&end) {
                 ends.push(end);
             }
@@ -95,9 +94,9 @@ fn calls(spec: &FormatSpec) -> Expr {
 /// Calls that are JSON objects.
 fn native_calls(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
-    let section = marker(spec, "tools.section_start", &tools.section_start, Role::CallOpen);
-    let section_end = marker(spec, "tools.section_end", &tools.section_end, Role::Inner);
-    let start = marker(spec, "tools.per_call_start", &tools.per_call_start, Role::CallOpen);
+    let section = marker(spec, MarkerKey::SectionStart, Role::CallOpen);
+    let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
+    let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
     let bare = is_empty(&section) && is_empty(&start);
     let object = Expr::Hole(Hole::Object(ObjectShape {
         function_field: tools.function_field.clone(),
@@ -109,7 +108,7 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         python: tools.uses_python_dicts,
         bare,
     }));
-    let end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
+    let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let ended = || Expr::Act(Action::EndCall);
     let hold = || Expr::Act(Action::Hold);
     let body = sequence(vec![object.clone(), end.clone().optional(), ended()]);
@@ -133,7 +132,7 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         let next = sequence(vec![hold(), separator, brace.clone(), body.clone()]).repeated();
         return Expr::Choice(vec![list, sequence(vec![hold(), brace, body, next])]);
     }
-    let separator = marker(spec, "tools.separator", &tools.separator, Role::Inner);
+    let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
     let section = if is_tag(&start) { section.optional() } else { section };
     // Behind one opener a model may write a list.
     let more = sequence(vec![ended(), hold(), symbol(",", Role::Inner), object.clone()]).repeated();
@@ -154,23 +153,23 @@ fn other_keys(spec: &FormatSpec) -> Vec<String> {
 /// Calls whose name stands outside JSON.
 fn tagged_calls(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
-    let (function, arguments, id) = (&tools.function, &tools.arguments, &tools.call_id);
-    let section = marker(spec, "tools.section_start", &tools.section_start, Role::CallOpen);
-    let section_end = marker(spec, "tools.section_end", &tools.section_end, Role::Inner);
-    let start = marker(spec, "tools.per_call_start", &tools.per_call_start, Role::CallOpen);
-    let prefix = marker(spec, "tools.function.name_prefix", &function.name_prefix, Role::CallOpen);
-    let separator = marker(spec, "tools.separator", &tools.separator, Role::Inner);
+    let (function, id) = (&tools.function, &tools.call_id);
+    let section = marker(spec, MarkerKey::SectionStart, Role::CallOpen);
+    let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
+    let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
+    let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
+    let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
 
-    let id_value = |key_before, key_after| {
+    let id_value = || {
         sequence(vec![
-            marker(spec, key_before, &id.prefix, Role::Inner),
+            marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
             Expr::Hole(Hole::Id),
             Expr::Act(Action::Id),
-            marker(spec, key_after, &id.suffix, Role::Inner),
+            marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
         ])
     };
     let id_at = |position: CallIdPosition| {
-        if id.position == position { id_value("tools.call_id.prefix", "tools.call_id.suffix") } else { Expr::empty() }
+        if id.position == position { id_value() } else { Expr::empty() }
     };
     let named = match id.position {
         CallIdPosition::InName => Action::StartLabelled { prefix: id.prefix.clone(), separator: id.suffix.clone() },
@@ -190,25 +189,25 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     let announced = !is_empty(&section) || !is_empty(&start);
     let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
-    let name_suffix = marker(spec, "tools.function.name_suffix", &function.name_suffix, Role::Inner);
+    let name_suffix = marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner);
     // A model may leave this id out; what ends it ends the name then.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
             sequence(vec![
-                marker(spec, "tools.call_id.prefix", &id.prefix, Role::Inner),
+                marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
                 Expr::Hole(Hole::Id),
                 Expr::Act(Action::Id),
             ])
             .optional(),
-            marker(spec, "tools.call_id.suffix", &id.suffix, Role::Inner),
+            marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
         ]),
         _ => Expr::empty(),
     };
     let mut body = vec![Expr::Hole(Hole::Name), Expr::Act(named), name_suffix.clone(), between];
-    let args_start = marker(spec, "tools.arguments.start", &arguments.start, Role::Inner);
-    let args_end = marker(spec, "tools.arguments.end", &arguments.end, Role::Inner);
-    let close = marker(spec, "tools.function.close", &function.close, Role::Inner);
-    let call_end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
+    let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
+    let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
+    let close = marker(spec, MarkerKey::FunctionClose, Role::Inner);
+    let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     if tools.format == ToolFormat::TagWithJson {
         let hole = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
         let needs_brace = is_empty(&args_start)
@@ -216,7 +215,10 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
             && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
         body.push(args_start);
         if needs_brace {
-            body.push(Expr::Literal(Literal { peek: true, ..literal("tools.arguments", "{", Role::Inner) }));
+            body.push(Expr::Literal(Literal {
+                peek: true,
+                ..literal(MarkerKey::ArgumentsPunctuation, MarkerText::new("{"), Role::Inner)
+            }));
         }
         body.extend([
             Expr::Hole(hole),
@@ -228,7 +230,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         ]);
     } else {
         let argument = argument(spec);
-        let separator = marker(spec, "tools.arguments.separator", &arguments.separator, Role::Inner);
+        let separator = marker(spec, MarkerKey::ArgumentSeparator, Role::Inner);
         let list = if is_empty(&separator) {
             argument.repeated()
         } else {
@@ -271,33 +273,32 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
 fn argument(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
     let arguments = &tools.arguments;
-    let inner = |key, text: &str| marker(spec, key, text, Role::Inner);
-    let value = |kind, suffix_key, suffix: &str| {
+    let inner = |key| marker(spec, key, Role::Inner);
+    let value = |kind, suffix| {
         let hole = match kind {
             ArgumentKind::Literal => Hole::Literal { quote: arguments.quote.clone() },
             _ => Hole::Value,
         };
         sequence(vec![
             Expr::Act(Action::Argument(kind)),
-            inner(suffix_key, suffix),
-            inner("tools.arguments.value_prefix", &arguments.value_prefix),
+            inner(suffix),
+            inner(MarkerKey::ArgumentValuePrefix),
             Expr::Hole(hole),
             Expr::Act(Action::EndArgument),
-            confirmed(inner("tools.arguments.value_suffix", &arguments.value_suffix)),
+            confirmed(inner(MarkerKey::ArgumentValueSuffix)),
         ])
     };
     let python = tools.uses_python_dicts;
-    let suffix = |kind| value(kind, "tools.arguments.name_suffix", &arguments.name_suffix);
+    let suffix = |kind| value(kind, MarkerKey::ArgumentNameSuffix);
     let rest = if tools.format == ToolFormat::CallExpression {
         suffix(ArgumentKind::Literal)
     } else if arguments.other_name_suffix.is_empty() {
         suffix(ArgumentKind::BySchema { python })
     } else {
-        let other = ArgumentKind::Other { python };
-        let other = value(other, "tools.arguments.other_name_suffix", &arguments.other_name_suffix);
+        let other = value(ArgumentKind::Other { python }, MarkerKey::OtherNameSuffix);
         Expr::Choice(vec![suffix(ArgumentKind::Text), other])
     };
-    let name = inner("tools.arguments.name_prefix", &arguments.name_prefix);
+    let name = inner(MarkerKey::ArgumentNamePrefix);
     sequence(vec![name, Expr::Hole(Hole::ArgumentName), rest])
 }
 
@@ -351,25 +352,28 @@ fn sequence(items: Vec<Expr>) -> Expr {
     Expr::Sequence(out)
 }
 
-/// A marker as its pieces: it is cut where a template's white space separates two tags, so that a model may drop it.
-/// Where the spec knows other texts that do the same, any of them.
-fn marker(spec: &FormatSpec, key: &'static str, text: &str, role: Role) -> Expr {
-    let others = spec.alternatives.get(key).map_or(&[][..], Vec::as_slice);
+/// A marker as its pieces, so that a model may drop the white space between them. Where the spec lists other texts that
+/// do the same, any of them.
+fn marker(spec: &FormatSpec, key: MarkerKey, role: Role) -> Expr {
+    let text = spec.marker(key);
+    let others = spec.alternatives.get(&key).map_or(&[][..], Vec::as_slice);
     if others.is_empty() {
         return pieces(key, text, role);
     }
     let texts = std::iter::once(text).chain(others.iter().map(String::as_str));
-    let ways: Vec<Expr> =
-        texts.filter(|text| !text.trim().is_empty()).map(|text| sequence(vec![pieces(key, text, role)])).collect();
-    if text.trim().is_empty() { Expr::Choice(ways).optional() } else { Expr::Choice(ways) }
+    let choices: Vec<Expr> = texts
+        .filter(|text| !MarkerText::new(text).is_layout())
+        .map(|text| sequence(vec![pieces(key, text, role)]))
+        .collect();
+    if MarkerText::new(text).is_layout() { Expr::Choice(choices).optional() } else { Expr::Choice(choices) }
 }
 
-fn pieces(key: &'static str, text: &str, role: Role) -> Expr {
+fn pieces(key: MarkerKey, text: &str, role: Role) -> Expr {
     let mut pieces = Vec::new();
-    for (index, piece) in pieces_of(text).into_iter().enumerate() {
+    for (index, piece) in MarkerText::pieces(text).into_iter().enumerate() {
         let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
         let mut literal = literal(key, piece, role);
-        // A frame that ends in a word needs its line to end too: a longer word is another frame.
+        // A content marker that ends in a word needs the end of its line too: a longer word is not this marker.
         if role == Role::ContentFrame
             && literal.core.ends_with(char::is_alphanumeric)
             && literal.after.starts_with('\n')
@@ -379,57 +383,24 @@ fn pieces(key: &'static str, text: &str, role: Role) -> Expr {
         }
         pieces.push(Expr::Literal(literal));
     }
-    // Layout alone is kept: what it stands beside is known only to the sequence that it is put into.
+    // A piece of white space alone is kept: `sequence` knows the neighbour that it belongs to.
     Expr::Sequence(pieces)
 }
 
-fn literal(key: &'static str, text: &str, role: Role) -> Literal {
-    let core = text.trim();
-    let (before, after) = match text.find(core) {
-        Some(_) if core.is_empty() => (text, ""),
-        Some(at) => (&text[..at], &text[at + core.len()..]),
-        None => ("", ""),
-    };
+fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Literal {
     Literal {
         key,
-        core: core.to_owned(),
-        before: before.to_owned(),
-        after: after.to_owned(),
+        core: text.core.to_owned(),
+        before: text.before.to_owned(),
+        after: text.after.to_owned(),
         role,
         confirm: false,
         peek: false,
     }
 }
 
-fn symbol(text: &'static str, role: Role) -> Expr {
-    Expr::Literal(literal("tools", text, role))
-}
-
-/// `text` cut after each run of white space that holds a newline or stands between two tags.
-fn pieces_of(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text[at..];
-        let space = rest.len() - rest.trim_start().len();
-        if space == 0 {
-            at += rest.chars().next().map_or(1, char::len_utf8);
-            continue;
-        }
-        let before = text[start..at].trim();
-        let after = rest.trim_start();
-        let between_tags = before.ends_with(['>', ']']) && after.starts_with(['<', '[']);
-        at += space;
-        if !before.is_empty() && !after.is_empty() && (between_tags || rest[..space].contains('\n')) {
-            pieces.push(&text[start..at]);
-            start = at;
-        }
-    }
-    if start < text.len() {
-        pieces.push(&text[start..]);
-    }
-    pieces
+fn symbol(text: &str, role: Role) -> Expr {
+    Expr::Literal(literal(MarkerKey::CallPunctuation, MarkerText::new(text), role))
 }
 
 fn is_empty(expr: &Expr) -> bool {
@@ -442,10 +413,10 @@ fn is_empty(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression begins with a marker that prose would not hold by chance.
+/// Whether an expression begins with a tag that is long enough that prose does not hold it by chance.
 fn is_tag(expr: &Expr) -> bool {
     match expr {
-        Expr::Literal(literal) => literal.core.starts_with(['<', '[']) && literal.core.len() >= 4,
+        Expr::Literal(literal) => begins_tag(&literal.core) && literal.core.len() >= 4,
         Expr::Sequence(items) => items.first().is_some_and(is_tag),
         Expr::Choice(items) => items.iter().all(is_tag),
         _ => false,

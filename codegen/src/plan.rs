@@ -2,6 +2,7 @@
 //! It is what the interpreter, the Rust back end and the grammar back end have in common.
 
 use unjinja_runtime::Channel;
+use unjinja_spec::MarkerKey;
 
 /// The grammar of one assistant turn of one model.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +51,7 @@ impl Expr {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     /// The key of the spec that it comes from.
-    pub key: &'static str,
+    pub key: MarkerKey,
     /// What must stand there; neither empty nor with white space at its ends.
     pub core: String,
     /// White space before the core.

@@ -1,7 +1,7 @@
 //! Specs of which no parser can be made: each says why.
 
 use unjinja_codegen::Lowered;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, MarkerKey};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -10,7 +10,7 @@ fn with_alternatives(alternatives: &[String]) -> Result<Result<Lowered, String>,
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/specs/qwen_qwen3_0_6b.toml"))?;
     let mut spec = FormatSpec::from_toml(&text, "qwen_qwen3_0_6b.toml")?;
-    spec.alternatives.insert("tools.per_call_start".to_owned(), alternatives.to_vec());
+    spec.alternatives.insert(MarkerKey::CallStart, alternatives.to_vec());
     Ok(Lowered::new(&spec).map_err(|error| error.to_string()))
 }
 

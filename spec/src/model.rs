@@ -5,32 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The version of the spec language that this crate reads and writes.
-pub const SPEC_VERSION: u32 = 1;
+use crate::marker::MarkerKey;
 
-/// The markers that may have alternatives, by their keys.
-pub const MARKERS: [&str; 20] = [
-    "content.end",
-    "content.start",
-    "reasoning.empty",
-    "reasoning.end",
-    "reasoning.start",
-    "tools.arguments.end",
-    "tools.arguments.name_prefix",
-    "tools.arguments.name_suffix",
-    "tools.arguments.other_name_suffix",
-    "tools.arguments.separator",
-    "tools.arguments.start",
-    "tools.arguments.value_suffix",
-    "tools.function.close",
-    "tools.function.name_prefix",
-    "tools.function.name_suffix",
-    "tools.per_call_end",
-    "tools.per_call_start",
-    "tools.section_end",
-    "tools.section_start",
-    "turn.end",
-];
+/// The version of the spec language that this crate reads and writes.
+pub const SPEC_VERSION: u32 = 2;
+
+/// The oldest version that [`FormatSpec::migrate`] reads.
+pub const OLDEST_SPEC_VERSION: u32 = 1;
 
 /// How the output of one model is to be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,10 +42,9 @@ pub struct FormatSpec {
     /// How tool calls are written.
     #[serde(default)]
     pub tools: Tools,
-    /// Other texts that do what a marker does, by the marker's key, one of [`MARKERS`]: models write more than
-    /// templates do.
+    /// Other texts that do what a marker does, by the marker's dotted key: models write more than templates do.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub alternatives: BTreeMap<String, Vec<String>>,
+    pub alternatives: BTreeMap<MarkerKey, Vec<String>>,
     /// The tokens that matter to whoever runs the model.
     #[serde(default)]
     pub tokens: Tokens,
@@ -82,6 +62,10 @@ pub struct TemplateInfo {
     /// Where the template comes from, for people: a model id, a URL.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// Hugging Face ids (`owner/name`) of the models whose output this spec reads. People write this list: no analysis
+    /// finds it, and `unjinja check --write` keeps it. A registry finds the parser by these names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
     /// File name of the template, without folders; of a file with several templates, with `#` and the template's name.
     pub file: String,
     /// SHA-256 of the template text, 64 lower-case hexadecimal digits.

@@ -136,7 +136,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     ] {
         check(&format!("capabilities.{key}"), a.to_string(), b.to_string());
     }
-    check("alternatives", String::new(), got.alternatives.keys().cloned().collect::<Vec<_>>().join(" "));
+    check("alternatives", String::new(), got.alternatives.keys().map(|key| key.as_str()).collect::<Vec<_>>().join(" "));
     // Markers: what both specs write.
     let exact = shows_layout(drawn);
     for said in shapes(want) {

@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "dea688e9f24a339a0d2504f6840852adbcedb082373172a0b82ca2c55996768d",
     assistant_start: "<|assistant_start|>",
     thinking_switch: "",
-    preserved_tokens: &["<|tools_prefix|>", "<|tools_suffix|>"],
+    preserved_tokens: &["<|assistant_start|>", "<|tools_prefix|>", "<|tools_suffix|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -152,7 +152,11 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tools_prefix|>")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["<|tools_prefix|>", "<|tools_suffix|>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|assistant_start|>",
+    "<|tools_prefix|>",
+    "<|tools_suffix|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &[];

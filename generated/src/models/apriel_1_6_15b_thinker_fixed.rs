@@ -38,7 +38,12 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "2f5ce4b3c1e0ab30fc5f204a151aba5ee584615b0aa641afc2d58bcccfe33bdb",
     assistant_start: "\n<|begin_assistant|>\n",
     thinking_switch: "",
-    preserved_tokens: &["</tool_calls>", "<tool_calls>", "[BEGIN FINAL RESPONSE]"],
+    preserved_tokens: &[
+        "</tool_calls>",
+        "<tool_calls>",
+        "<|begin_assistant|>",
+        "[BEGIN FINAL RESPONSE]",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -166,6 +171,7 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_calls>")];
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</tool_calls>",
     "<tool_calls>",
+    "<|begin_assistant|>",
     "[BEGIN FINAL RESPONSE]",
 ];
 

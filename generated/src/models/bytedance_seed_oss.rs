@@ -44,6 +44,8 @@ pub const FACTS: Facts<'static> = Facts {
         "</parameter>",
         "</seed:think>",
         "</seed:tool_call>",
+        "<seed:bos>",
+        "<seed:eos>",
         "<seed:think>",
         "<seed:tool_call>",
     ],
@@ -325,6 +327,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</parameter>",
     "</seed:think>",
     "</seed:tool_call>",
+    "<seed:bos>",
+    "<seed:eos>",
     "<seed:think>",
     "<seed:tool_call>",
 ];

@@ -40,9 +40,11 @@ pub const FACTS: Facts<'static> = Facts {
     thinking_switch: "",
     preserved_tokens: &[
         "<|END_ACTION|>",
+        "<|END_OF_TURN_TOKEN|>",
         "<|END_RESPONSE|>",
         "<|END_THINKING|>",
         "<|START_ACTION|>",
+        "<|START_OF_TURN_TOKEN|>",
         "<|START_RESPONSE|>",
         "<|START_THINKING|>",
     ],
@@ -206,9 +208,11 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|START_ACTION|>")];
 /// Markers that a detokenizer must keep.
 pub const PRESERVED_TOKENS: &[&str] = &[
     "<|END_ACTION|>",
+    "<|END_OF_TURN_TOKEN|>",
     "<|END_RESPONSE|>",
     "<|END_THINKING|>",
     "<|START_ACTION|>",
+    "<|START_OF_TURN_TOKEN|>",
     "<|START_RESPONSE|>",
     "<|START_THINKING|>",
 ];

@@ -38,7 +38,11 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "bf9e9ee8c0f2297c6ff60af5fab357d7b34bc4375884ed16ab6aa90597d7eb7d",
     assistant_start: "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &[
+        "<|CHATBOT_TOKEN|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|START_OF_TURN_TOKEN|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -178,7 +182,11 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_pattern("(Action:\\s*(?:```json))")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|CHATBOT_TOKEN|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|START_OF_TURN_TOKEN|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|END_OF_TURN_TOKEN|>"];

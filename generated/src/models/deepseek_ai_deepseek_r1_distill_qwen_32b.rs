@@ -41,10 +41,13 @@ pub const FACTS: Facts<'static> = Facts {
     preserved_tokens: &[
         "</think>",
         "<think>",
+        "<｜Assistant｜>",
+        "<｜end▁of▁sentence｜>",
         "<｜tool▁calls▁begin｜>",
         "<｜tool▁calls▁end｜>",
         "<｜tool▁call▁begin｜>",
         "<｜tool▁call▁end｜>",
+        "<｜tool▁sep｜>",
     ],
 };
 
@@ -272,10 +275,13 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<think>",
+    "<｜Assistant｜>",
+    "<｜end▁of▁sentence｜>",
     "<｜tool▁calls▁begin｜>",
     "<｜tool▁calls▁end｜>",
     "<｜tool▁call▁begin｜>",
     "<｜tool▁call▁end｜>",
+    "<｜tool▁sep｜>",
 ];
 
 /// Texts that end a turn.

@@ -41,6 +41,8 @@ pub const FACTS: Facts<'static> = Facts {
     preserved_tokens: &[
         "</think>",
         "<think>",
+        "<｜Assistant｜>",
+        "<｜end▁of▁sentence｜>",
         "<｜tool▁calls▁begin｜>",
         "<｜tool▁calls▁end｜>",
         "<｜tool▁call▁begin｜>",
@@ -218,6 +220,8 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<think>",
+    "<｜Assistant｜>",
+    "<｜end▁of▁sentence｜>",
     "<｜tool▁calls▁begin｜>",
     "<｜tool▁calls▁end｜>",
     "<｜tool▁call▁begin｜>",

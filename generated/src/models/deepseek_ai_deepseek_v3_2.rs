@@ -45,7 +45,9 @@ pub const FACTS: Facts<'static> = Facts {
         "</｜DSML｜invoke>",
         "</｜DSML｜parameter>",
         "<think>",
+        "<｜Assistant｜>",
         "<｜DSML｜function_calls>",
+        "<｜end▁of▁sentence｜>",
     ],
 };
 
@@ -390,7 +392,9 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</｜DSML｜invoke>",
     "</｜DSML｜parameter>",
     "<think>",
+    "<｜Assistant｜>",
     "<｜DSML｜function_calls>",
+    "<｜end▁of▁sentence｜>",
 ];
 
 /// Texts that end a turn.

@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "fcb749f5c5d6bbc4240db4e86af5dfcefe9c7e85355235d0f304ab4319ba6b51",
     assistant_start: "",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &["<|eot_id|>", "<|start_header_id|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -147,7 +147,7 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("functools")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &["<|eot_id|>", "<|start_header_id|>"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

@@ -44,9 +44,11 @@ pub const FACTS: Facts<'static> = Facts {
         "</arg_value>",
         "</think>",
         "</tool_call>",
+        "<arg_key>",
         "<arg_value>",
         "<think>",
         "<tool_call>",
+        "<|assistant|>",
     ],
 };
 
@@ -240,9 +242,11 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</arg_value>",
     "</think>",
     "</tool_call>",
+    "<arg_key>",
     "<arg_value>",
     "<think>",
     "<tool_call>",
+    "<|assistant|>",
 ];
 
 /// Texts that end a turn.

@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "ecd6ae513fe103f0eb62e8ab5bfa8d0fe45c1074fa398b089c93a7e70c15cfd6",
     assistant_start: "<start_of_turn>model\n",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &["<end_of_turn>", "<start_of_turn>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -84,7 +84,7 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &["<end_of_turn>", "<start_of_turn>"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<end_of_turn>"];

@@ -42,9 +42,12 @@ pub const FACTS: Facts<'static> = Facts {
     preserved_tokens: &[
         "<channel|>",
         "<tool_call|>",
+        "<turn|>",
         "<|\"|>",
         "<|channel>",
         "<|tool_call>",
+        "<|tool_response>",
+        "<|turn>",
     ],
 };
 
@@ -293,9 +296,12 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call>call:")];
 pub const PRESERVED_TOKENS: &[&str] = &[
     "<channel|>",
     "<tool_call|>",
+    "<turn|>",
     "<|\"|>",
     "<|channel>",
     "<|tool_call>",
+    "<|tool_response>",
+    "<|turn>",
 ];
 
 /// Texts that end a turn.

@@ -38,7 +38,14 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "19eacf64569032f07644ea92c8e2a87af06ee7008147557302c31e474912ca97",
     assistant_start: "<|im_start|>assistant\n",
     thinking_switch: "enable_thinking",
-    preserved_tokens: &["</think>", "<think>"],
+    preserved_tokens: &[
+        "</think>",
+        "</tool_call>",
+        "<think>",
+        "<tool_call>",
+        "<|im_end|>",
+        "<|im_start|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -215,7 +222,14 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</think>", "<think>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</think>",
+    "</tool_call>",
+    "<think>",
+    "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

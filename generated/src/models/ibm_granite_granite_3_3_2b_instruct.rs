@@ -38,7 +38,16 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "3c71df5f659987462c882bf9e295b597dc19902467a7312ea382c5896681bc02",
     assistant_start: "<|start_of_role|>assistant<|end_of_role|>",
     thinking_switch: "thinking",
-    preserved_tokens: &["</response>", "</think>", "<response>", "<think>"],
+    preserved_tokens: &[
+        "</response>",
+        "</think>",
+        "<response>",
+        "<think>",
+        "<|end_of_role|>",
+        "<|end_of_text|>",
+        "<|start_of_role|>",
+        "<|tool_call|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -187,6 +196,10 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<response>",
     "<think>",
+    "<|end_of_role|>",
+    "<|end_of_text|>",
+    "<|start_of_role|>",
+    "<|tool_call|>",
 ];
 
 /// Texts that end a turn.

@@ -38,7 +38,13 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "9524df67b77a7b25a2dfee898f75b316a157eb9d855b51e32aeac79d7c8a83ce",
     assistant_start: "<|start_of_role|>assistant<|end_of_role|>",
     thinking_switch: "",
-    preserved_tokens: &["</tool_call>", "<tool_call>"],
+    preserved_tokens: &[
+        "</tool_call>",
+        "<tool_call>",
+        "<|end_of_role|>",
+        "<|end_of_text|>",
+        "<|start_of_role|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -184,7 +190,13 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_call>", "<tool_call>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_call>",
+    "<tool_call>",
+    "<|end_of_role|>",
+    "<|end_of_text|>",
+    "<|start_of_role|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|end_of_text|>"];

@@ -39,6 +39,9 @@ pub const FACTS: Facts<'static> = Facts {
     assistant_start: "<|im_assistant|>assistant<|im_middle|>",
     thinking_switch: "",
     preserved_tokens: &[
+        "<|im_assistant|>",
+        "<|im_end|>",
+        "<|im_middle|>",
         "<|tool_call_argument_begin|>",
         "<|tool_call_begin|>",
         "<|tool_call_end|>",
@@ -183,6 +186,9 @@ pub const TRIGGERS: &[Trigger] = &[
 
 /// Markers that a detokenizer must keep.
 pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|im_assistant|>",
+    "<|im_end|>",
+    "<|im_middle|>",
     "<|tool_call_argument_begin|>",
     "<|tool_call_begin|>",
     "<|tool_call_end|>",

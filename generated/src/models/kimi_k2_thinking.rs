@@ -41,6 +41,9 @@ pub const FACTS: Facts<'static> = Facts {
     preserved_tokens: &[
         "</think>",
         "<think>",
+        "<|im_assistant|>",
+        "<|im_end|>",
+        "<|im_middle|>",
         "<|tool_call_argument_begin|>",
         "<|tool_call_begin|>",
         "<|tool_call_end|>",
@@ -205,6 +208,9 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<think>",
+    "<|im_assistant|>",
+    "<|im_end|>",
+    "<|im_middle|>",
     "<|tool_call_argument_begin|>",
     "<|tool_call_begin|>",
     "<|tool_call_end|>",

@@ -39,7 +39,12 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "2294f49b51a0b9a1b0194add3f124237b5bd986599f43180eec49bba4de01365",
     assistant_start: "<|im_start|>assistant\n",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &[
+        "<|im_end|>",
+        "<|im_start|>",
+        "<|tool_call_end|>",
+        "<|tool_call_start|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -161,7 +166,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call_start|>[")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|im_end|>",
+    "<|im_start|>",
+    "<|tool_call_end|>",
+    "<|tool_call_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

@@ -38,7 +38,12 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "0d11fd8d7cf3f212733d73dfe09ead89a14a18816661dc30ea1fb3147428fba1",
     assistant_start: "<｜Assistant｜>",
     thinking_switch: "",
-    preserved_tokens: &["</think>", "<think>"],
+    preserved_tokens: &[
+        "</think>",
+        "<think>",
+        "<｜Assistant｜>",
+        "<｜end▁of▁sentence｜>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -96,7 +101,12 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</think>", "<think>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</think>",
+    "<think>",
+    "<｜Assistant｜>",
+    "<｜end▁of▁sentence｜>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<｜end▁of▁sentence｜>"];

@@ -38,7 +38,13 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "2fc9dbfaea552f864b4b8cdf9d17401e9a49cbda199498531f137eb0ec5ae1d8",
     assistant_start: "<|start_header_id|>assistant<|end_header_id|>\n\n",
     thinking_switch: "",
-    preserved_tokens: &["</function>", "<|eom_id|>"],
+    preserved_tokens: &[
+        "</function>",
+        "<|end_header_id|>",
+        "<|eom_id|>",
+        "<|eot_id|>",
+        "<|start_header_id|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -154,7 +160,13 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<function=")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</function>", "<|eom_id|>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</function>",
+    "<|end_header_id|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "5c7c96c27cfecf3418411d1ebd0d11d691ab6bd2155bb38dacc62250fe47c3c8",
     assistant_start: "<|start_header_id|>assistant<|end_header_id|>\n\n",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &["<|end_header_id|>", "<|eot_id|>", "<|start_header_id|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -145,7 +145,11 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

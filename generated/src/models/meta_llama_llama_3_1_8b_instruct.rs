@@ -41,7 +41,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "e10ca381b1ccc5cf9db52e371f3b6651576caee0a630b452e2816b2d404d4b65",
     assistant_start: "<|start_header_id|>assistant<|end_header_id|>\n\n",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &["<|end_header_id|>", "<|eot_id|>", "<|start_header_id|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -199,7 +199,11 @@ pub const TRIGGERS: &[Trigger] = &[
 ];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

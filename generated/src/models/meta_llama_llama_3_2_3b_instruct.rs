@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "5816fce10444e03c2e9ee1ef8a4a1ea61ae7e69e438613f3b17b69d0426223a4",
     assistant_start: "<|start_header_id|>assistant<|end_header_id|>\n\n",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &["<|end_header_id|>", "<|eot_id|>", "<|start_header_id|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -196,7 +196,11 @@ pub const TRIGGERS: &[Trigger] = &[
 ];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "78d976a442bcde2f0be15aafbb8e3050e1104f86732266f68403251b89982a90",
     assistant_start: "<|assistant|>\n",
     thinking_switch: "",
-    preserved_tokens: &[],
+    preserved_tokens: &["<|assistant|>", "<|end|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -81,7 +81,7 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &["<|assistant|>", "<|end|>"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|end|>"];

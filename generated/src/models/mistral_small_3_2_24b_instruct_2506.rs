@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "5b8f31f11198696548d544dbe424a3c1ef244d00a475f4e1bffb351fda085608",
     assistant_start: "",
     thinking_switch: "",
-    preserved_tokens: &["[CALL_ID]", "[TOOL_CALLS]"],
+    preserved_tokens: &["[ARGS]", "[CALL_ID]", "[TOOL_CALLS]"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -120,7 +120,7 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("[TOOL_CALLS]")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["[CALL_ID]", "[TOOL_CALLS]"];
+pub const PRESERVED_TOKENS: &[&str] = &["[ARGS]", "[CALL_ID]", "[TOOL_CALLS]"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &[];

@@ -41,7 +41,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "7ce09d55d3690e06c70b5c07228cc7e8c99c43a23cdc027762be4011efcdea6c",
     assistant_start: "<|im_start|>assistant\n",
     thinking_switch: "",
-    preserved_tokens: &["</tool_call>", "<tool_call>"],
+    preserved_tokens: &["</tool_call>", "<tool_call>", "<|im_end|>", "<|im_start|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -186,7 +186,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_call>", "<tool_call>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_call>",
+    "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

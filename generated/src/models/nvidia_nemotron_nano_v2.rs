@@ -38,7 +38,14 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "52ae8e50fa083e63a0a5726eeffc85502089b82064aceb1bddf0366f7317b3f8",
     assistant_start: "<SPECIAL_11>Assistant\n",
     thinking_switch: "",
-    preserved_tokens: &["</TOOLCALL>", "</think>", "<TOOLCALL>", "<think>"],
+    preserved_tokens: &[
+        "</TOOLCALL>",
+        "</think>",
+        "<SPECIAL_11>",
+        "<SPECIAL_12>",
+        "<TOOLCALL>",
+        "<think>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -192,6 +199,8 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<TOOLCALL>")];
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</TOOLCALL>",
     "</think>",
+    "<SPECIAL_11>",
+    "<SPECIAL_12>",
     "<TOOLCALL>",
     "<think>",
 ];

@@ -41,6 +41,7 @@ pub const FACTS: Facts<'static> = Facts {
     preserved_tokens: &[
         "<|call|>",
         "<|channel|>",
+        "<|constrain|>",
         "<|end|>",
         "<|message|>",
         "<|return|>",
@@ -262,6 +263,7 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "<|call|>",
     "<|channel|>",
+    "<|constrain|>",
     "<|end|>",
     "<|message|>",
     "<|return|>",

@@ -46,6 +46,8 @@ pub const FACTS: Facts<'static> = Facts {
         "</tool_call>",
         "<think>",
         "<tool_call>",
+        "<|im_end|>",
+        "<|im_start|>",
     ],
 };
 
@@ -325,6 +327,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</tool_call>",
     "<think>",
     "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
 ];
 
 /// Texts that end a turn.

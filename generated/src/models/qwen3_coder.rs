@@ -39,7 +39,14 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "d287fb2edf144207f868ae1b282755dc19db2a3f1c5b3a3d57e9e5abffa98392",
     assistant_start: "<|im_start|>assistant\n",
     thinking_switch: "",
-    preserved_tokens: &["</function>", "</parameter>", "</tool_call>", "<tool_call>"],
+    preserved_tokens: &[
+        "</function>",
+        "</parameter>",
+        "</tool_call>",
+        "<tool_call>",
+        "<|im_end|>",
+        "<|im_start|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -278,6 +285,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</parameter>",
     "</tool_call>",
     "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
 ];
 
 /// Texts that end a turn.

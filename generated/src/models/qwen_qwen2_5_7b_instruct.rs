@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "cd8e9439f0570856fd70470bf8889ebd8b5d1107207f67a5efb46e342330527f",
     assistant_start: "<|im_start|>assistant\n",
     thinking_switch: "",
-    preserved_tokens: &["</tool_call>", "<tool_call>"],
+    preserved_tokens: &["</tool_call>", "<tool_call>", "<|im_end|>", "<|im_start|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -183,7 +183,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_call>", "<tool_call>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_call>",
+    "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

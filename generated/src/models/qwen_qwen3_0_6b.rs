@@ -38,7 +38,14 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "87a2728cb8dc9fe424d624542f6060ec05a1d285ebbec578bb078900e33396b5",
     assistant_start: "<|im_start|>assistant\n",
     thinking_switch: "enable_thinking",
-    preserved_tokens: &["</think>", "</tool_call>", "<think>", "<tool_call>"],
+    preserved_tokens: &[
+        "</think>",
+        "</tool_call>",
+        "<think>",
+        "<tool_call>",
+        "<|im_end|>",
+        "<|im_start|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -220,6 +227,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</tool_call>",
     "<think>",
     "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
 ];
 
 /// Texts that end a turn.

@@ -38,7 +38,14 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "5ed15374ce53e19a7798710736a2c9fe41c79f7385e8421a2080d6575a80ef1b",
     assistant_start: "<|im_start|>assistant\n",
     thinking_switch: "enable_thinking",
-    preserved_tokens: &["</think>", "</tool_call>", "<think>", "<tool_call>"],
+    preserved_tokens: &[
+        "</think>",
+        "</tool_call>",
+        "<think>",
+        "<tool_call>",
+        "<|im_end|>",
+        "<|im_start|>",
+    ],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -220,6 +227,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</tool_call>",
     "<think>",
     "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
 ];
 
 /// Texts that end a turn.

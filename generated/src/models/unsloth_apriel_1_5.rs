@@ -38,7 +38,7 @@ pub const FACTS: Facts<'static> = Facts {
     sha256: "fae87682d3551b1cd3191fc92c5372c230e6e90115a98f049e35218cf4e13d8f",
     assistant_start: "<|assistant|>\n",
     thinking_switch: "",
-    preserved_tokens: &["</tool_calls>", "<tool_calls>"],
+    preserved_tokens: &["</tool_calls>", "<tool_calls>", "<|assistant|>", "<|end|>"],
 };
 
 /// What the generation prompts say, and where they leave the parser.
@@ -172,7 +172,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_calls>")];
 
 /// Markers that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_calls>", "<tool_calls>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_calls>",
+    "<tool_calls>",
+    "<|assistant|>",
+    "<|end|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|end|>"];

@@ -2,6 +2,7 @@
 //! A key added to the model is drawn from then on, with no change here.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
 
@@ -165,9 +166,10 @@ impl<'de> de::Deserializer<'de> for Draw<'_> {
 
     /// The model's one map has markers for its keys.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let from = self.0.below(unjinja_spec::MARKERS.len());
-        let to = unjinja_spec::MARKERS.len().min(from + self.0.below(3));
-        visitor.visit_map(Fields { random: self.0, fields: MARKERS[from..to].iter() })
+        let names = markers();
+        let from = self.0.below(names.len());
+        let to = names.len().min(from + self.0.below(3));
+        visitor.visit_map(Fields { random: self.0, fields: names[from..to].iter() })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -184,7 +186,14 @@ impl<'de> de::Deserializer<'de> for Draw<'_> {
     }
 }
 
-static MARKERS: [&str; unjinja_spec::MARKERS.len()] = unjinja_spec::MARKERS;
+/// The names of the markers that may have alternatives.
+fn markers() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let keys = unjinja_spec::MarkerKey::ALL.iter().filter(|key| key.may_have_alternatives());
+        keys.map(|key| key.as_str()).collect()
+    });
+    &NAMES
+}
 
 struct Items<'r> {
     random: &'r mut Random,

@@ -88,18 +88,28 @@ impl Node {
         self.entries().iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    /// The entry at a dotted key of plain names, as the model's own keys are.
+    /// The entry at a dotted key as messages write it: `tools.format`, `generation_prompt[0].text`,
+    /// `alternatives."turn.end"`.
     pub(crate) fn at(&self, dotted: &str) -> Option<&Node> {
-        dotted.split('.').try_fold(self, |node, key| match key.split_once('[') {
-            None => node.get(key),
-            Some((key, index)) => {
-                let index: usize = index.strip_suffix(']')?.parse().ok()?;
-                match &node.get(key)?.value {
-                    Value::Array(items) => items.get(index),
-                    _ => None,
-                }
+        let mut node = self;
+        let mut rest = dotted;
+        while !rest.is_empty() {
+            if let Some(quoted) = rest.strip_prefix('"') {
+                let (key, after) = quoted.split_once('"')?;
+                node = node.get(key)?;
+                rest = after.strip_prefix('.').unwrap_or(after);
+                continue;
             }
-        })
+            let (key, after) = rest.split_once('.').unwrap_or((rest, ""));
+            let (name, index) = key.split_once('[').unwrap_or((key, ""));
+            node = node.get(name)?;
+            if let Some(index) = index.strip_suffix(']') {
+                let Value::Array(items) = &node.value else { return None };
+                node = items.get(index.parse::<usize>().ok()?)?;
+            }
+            rest = after;
+        }
+        Some(node)
     }
 
     /// Merges `over` into this tree: tables key by key, everything else is replaced.

@@ -1,0 +1,319 @@
+//! The markers of a spec: which there are ([`MarkerKey`]), and what the text of one consists of ([`MarkerText`]).
+//!
+//! Everything that handles markers uses these two types, so that no key is a string and no marker is taken apart
+//! twice. This module says nothing about what a marker means; the lowering does.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::tag;
+
+macro_rules! marker_keys {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $key:literal,)*) => {
+        /// The key of a marker in a spec. It displays as the dotted key and parses from it; keys are ordered as their
+        /// dotted names are.
+        ///
+        /// ```
+        /// use unjinja_spec::MarkerKey;
+        ///
+        /// let key: MarkerKey = "tools.per_call_start".parse()?;
+        /// assert_eq!(key, MarkerKey::CallStart);
+        /// assert_eq!(key.to_string(), "tools.per_call_start");
+        /// # Ok::<(), unjinja_spec::UnknownMarker>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum MarkerKey {
+            $($(#[doc = $doc])+ $variant,)*
+            /// No key of the spec: the punctuation (`{`, `[`, `,`) that JSON brings along around calls.
+            CallPunctuation,
+            /// No key of the spec: the brace that opens the arguments where no marker does.
+            ArgumentsPunctuation,
+        }
+
+        impl MarkerKey {
+            /// Every marker key of a spec, in the order of the dotted names.
+            pub const ALL: &'static [MarkerKey] = &[$(MarkerKey::$variant,)*];
+
+            /// The dotted names of [`MarkerKey::ALL`], in the same order.
+            pub const NAMES: &'static [&'static str] = &[$($key,)*];
+
+            /// The dotted name: `tools.per_call_start`. For punctuation, the table it belongs to.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(MarkerKey::$variant => $key,)*
+                    MarkerKey::CallPunctuation => "tools",
+                    MarkerKey::ArgumentsPunctuation => "tools.arguments",
+                }
+            }
+        }
+    };
+}
+
+marker_keys! {
+    /// Marker after the answer.
+    ContentEnd = "content.end",
+    /// Marker before the answer.
+    ContentStart = "content.start",
+    /// What stands in place of reasoning in a turn without any.
+    ReasoningEmpty = "reasoning.empty",
+    /// Marker after the reasoning.
+    ReasoningEnd = "reasoning.end",
+    /// Marker before the reasoning.
+    ReasoningStart = "reasoning.start",
+    /// Text after all arguments of a call.
+    ArgumentsEnd = "tools.arguments.end",
+    /// Text before an argument's name.
+    ArgumentNamePrefix = "tools.arguments.name_prefix",
+    /// Text after an argument's name.
+    ArgumentNameSuffix = "tools.arguments.name_suffix",
+    /// Text after an argument's name where the value is not a string.
+    OtherNameSuffix = "tools.arguments.other_name_suffix",
+    /// Token around strings, in formats that quote with tokens.
+    ArgumentQuote = "tools.arguments.quote",
+    /// Text between two arguments.
+    ArgumentSeparator = "tools.arguments.separator",
+    /// Text before all arguments of a call.
+    ArgumentsStart = "tools.arguments.start",
+    /// Text before an argument's value.
+    ArgumentValuePrefix = "tools.arguments.value_prefix",
+    /// Text after an argument's value.
+    ArgumentValueSuffix = "tools.arguments.value_suffix",
+    /// Text before a call's id.
+    CallIdPrefix = "tools.call_id.prefix",
+    /// Text after a call's id.
+    CallIdSuffix = "tools.call_id.suffix",
+    /// Text that closes what the name's prefix opened.
+    FunctionClose = "tools.function.close",
+    /// Text before a function's name.
+    FunctionNamePrefix = "tools.function.name_prefix",
+    /// Text after a function's name.
+    FunctionNameSuffix = "tools.function.name_suffix",
+    /// Marker after each call.
+    CallEnd = "tools.per_call_end",
+    /// Marker before each call.
+    CallStart = "tools.per_call_start",
+    /// Marker after all calls of a turn.
+    SectionEnd = "tools.section_end",
+    /// Marker before all calls of a turn.
+    SectionStart = "tools.section_start",
+    /// Text between two calls.
+    CallSeparator = "tools.separator",
+    /// Text before an assistant message.
+    AssistantStart = "turn.assistant_start",
+    /// Text after an assistant message.
+    TurnEnd = "turn.end",
+    /// Text before a user message.
+    UserStart = "turn.user_start",
+}
+
+impl MarkerKey {
+    /// Whether `[alternatives]` may list other texts for this marker. It may not for what stands before the model's
+    /// output, and for texts that only take effect together with another one.
+    #[must_use]
+    pub fn may_have_alternatives(self) -> bool {
+        !matches!(
+            self,
+            MarkerKey::AssistantStart
+                | MarkerKey::UserStart
+                | MarkerKey::CallSeparator
+                | MarkerKey::ArgumentQuote
+                | MarkerKey::ArgumentValuePrefix
+                | MarkerKey::CallIdPrefix
+                | MarkerKey::CallIdSuffix
+                | MarkerKey::CallPunctuation
+                | MarkerKey::ArgumentsPunctuation
+        )
+    }
+}
+
+impl fmt::Display for MarkerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text that is not the key of a marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownMarker {
+    /// The text.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownMarker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = crate::text::visible(&self.name);
+        write!(f, "`{name}` is not the key of a marker")?;
+        match crate::text::nearest(&self.name, MarkerKey::NAMES.iter().copied()) {
+            Some(near) => write!(f, "; did you mean `{near}`?"),
+            None => write!(f, "; write a dotted key such as `tools.per_call_start`"),
+        }
+    }
+}
+
+impl std::error::Error for UnknownMarker {}
+
+impl FromStr for MarkerKey {
+    type Err = UnknownMarker;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMarker> {
+        let known = MarkerKey::ALL.iter().find(|key| key.as_str() == name);
+        known.copied().ok_or_else(|| UnknownMarker { name: name.to_owned() })
+    }
+}
+
+impl Serialize for MarkerKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// The names of the markers that `[alternatives]` may list.
+static WITH_ALTERNATIVES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let keys = MarkerKey::ALL.iter().filter(|key| key.may_have_alternatives());
+    keys.map(|key| key.as_str()).collect()
+});
+
+impl<'de> Deserialize<'de> for MarkerKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+
+        impl de::Visitor<'_> for Name {
+            type Value = MarkerKey;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the dotted key of a marker")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<MarkerKey, E> {
+                // Marker keys are the keys of a table, `[alternatives]`: another name there is an unknown key.
+                name.parse().map_err(|_| E::unknown_field(name, &WITH_ALTERNATIVES))
+            }
+        }
+
+        deserializer.deserialize_str(Name)
+    }
+}
+
+/// The text of a marker, taken apart: the core, which a model must write, and the white space that the template writes
+/// around it, which is layout and may vary.
+///
+/// ```
+/// use unjinja_spec::MarkerText;
+///
+/// let marker = MarkerText::new("\n</function>\n</tool_call>\n");
+/// assert_eq!((marker.before, marker.core, marker.after), ("\n", "</function>\n</tool_call>", "\n"));
+/// assert_eq!(marker.tags(), ["</function>", "</tool_call>"]);
+/// assert!(MarkerText::new(" \n").is_layout());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkerText<'t> {
+    /// The text without the white space at its ends; empty for a marker that is only layout.
+    pub core: &'t str,
+    /// White space before the core; the whole text of a marker that is only layout.
+    pub before: &'t str,
+    /// White space after the core.
+    pub after: &'t str,
+}
+
+impl<'t> MarkerText<'t> {
+    /// Takes a text apart.
+    #[must_use]
+    pub fn new(text: &'t str) -> Self {
+        let rest = text.trim_start();
+        let (before, rest) = text.split_at(text.len() - rest.len());
+        let (core, after) = rest.split_at(rest.trim_end().len());
+        Self { core, before, after }
+    }
+
+    /// Whether there is nothing but white space, or nothing at all.
+    #[must_use]
+    pub fn is_layout(self) -> bool {
+        self.core.is_empty()
+    }
+
+    /// The complete tags in the marker, in order.
+    #[must_use]
+    pub fn tags(self) -> Vec<&'t str> {
+        tag::tags(self.core)
+    }
+
+    /// The core up to the end of its first tag, which is the whole core where there is no tag in it.
+    #[must_use]
+    pub fn up_to_first_tag(self) -> &'t str {
+        let first = self.tags().first().and_then(|tag| Some(self.core.find(tag)? + tag.len()));
+        &self.core[..first.unwrap_or(self.core.len())]
+    }
+
+    /// The pieces of a marker's text: it is cut after white space that holds a newline or stands between two tags,
+    /// because a model may leave such white space out. Joined, the pieces are the text.
+    #[must_use]
+    pub fn pieces(text: &'t str) -> Vec<MarkerText<'t>> {
+        let mut pieces = Vec::new();
+        let (mut start, mut at) = (0, 0);
+        while at < text.len() {
+            let rest = &text[at..];
+            let space = rest.len() - rest.trim_start().len();
+            if space == 0 {
+                at += rest.chars().next().map_or(1, char::len_utf8);
+                continue;
+            }
+            let (before, after) = (text[start..at].trim(), rest.trim_start());
+            at += space;
+            let between_tags = tag::ends_tag(before) && tag::begins_tag(after);
+            if !before.is_empty() && !after.is_empty() && (between_tags || rest[..space].contains('\n')) {
+                pieces.push(MarkerText::new(&text[start..at]));
+                start = at;
+            }
+        }
+        if start < text.len() {
+            pieces.push(MarkerText::new(&text[start..]));
+        }
+        pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_parse_from_their_names_and_are_ordered_like_them() {
+        for (key, name) in MarkerKey::ALL.iter().zip(MarkerKey::NAMES) {
+            assert_eq!(name.parse(), Ok(*key));
+            assert_eq!(key.to_string(), *name);
+        }
+        assert!(MarkerKey::NAMES.is_sorted());
+        assert!(MarkerKey::ALL.is_sorted());
+        for punctuation in [MarkerKey::CallPunctuation, MarkerKey::ArgumentsPunctuation] {
+            assert!(punctuation.as_str().parse::<MarkerKey>().is_err(), "{punctuation} is no key of a spec");
+        }
+        let error = "tools.per_call_strat".parse::<MarkerKey>().map_err(|error| error.to_string());
+        assert_eq!(
+            error,
+            Err("`tools.per_call_strat` is not the key of a marker; did you mean `tools.per_call_start`?".to_owned())
+        );
+    }
+
+    #[test]
+    fn pieces_make_up_the_text() {
+        let texts = ["<a>\n<b> <c>", "\n  x y <d>", "", "  ", "[A] [B]", "one\ntwo", "<|start|>assistant to=f"];
+        let counts = texts.map(|text| MarkerText::pieces(text).len());
+        assert_eq!(counts, [3, 1, 0, 1, 2, 2, 1]);
+        for text in texts {
+            let pieces = MarkerText::pieces(text);
+            let joined: String = pieces.iter().map(|piece| [piece.before, piece.core, piece.after].concat()).collect();
+            assert_eq!(joined, text);
+        }
+    }
+
+    #[test]
+    fn the_first_tag_ends_a_core() {
+        assert_eq!(MarkerText::new(" <|im_end|>\n<|eot|>").up_to_first_tag(), "<|im_end|>");
+        assert_eq!(MarkerText::new("stop").up_to_first_tag(), "stop");
+    }
+}

@@ -1,0 +1,118 @@
+//! What a tag is: the one definition that the analyzer, the lowering and the checks share.
+//!
+//! A tag is the text form in which chat templates write a special token or a markup element: `<...>` (also with other
+//! characters inside the brackets, such as `<｜tool▁call▁begin｜>`), an upper-case name in square brackets
+//! (`[TOOL_CALLS]`, `[/INST]`), or any name between `[|` and `|]`. This module looks at text alone. It must not know any model, key or tokenizer.
+
+use std::ops::Range;
+
+/// Bytes between the brackets of a tag, at most: longer ones are text between two comparison signs.
+const LONGEST_BODY: usize = 96;
+
+/// The complete tags in a text, in order.
+///
+/// ```
+/// use unjinja_spec::tags;
+///
+/// assert_eq!(tags("<tool_call>\n<function=f> [ARGS] [1, 2]"), ["<tool_call>", "<function=f>", "[ARGS]"]);
+/// ```
+#[must_use]
+pub fn tags(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(offset) = text[at..].find(['<', '[']) {
+        let start = at + offset;
+        match tag_around(text, start + 1) {
+            Some(range) if range.start == start => {
+                found.push(&text[range.clone()]);
+                at = range.end;
+            }
+            _ => at = start + 1,
+        }
+    }
+    found
+}
+
+/// The byte range of the complete tag around offset `at`, where `at` lies strictly inside one. `at` must be a character
+/// boundary of `text`.
+///
+/// ```
+/// use unjinja_spec::tag_around;
+///
+/// assert_eq!(tag_around("a <b> c", 4), Some(2..5));
+/// assert_eq!(tag_around("a <b> c", 5), None);
+/// ```
+#[must_use]
+pub fn tag_around(text: &str, at: usize) -> Option<Range<usize>> {
+    let before = text.get(..at)?;
+    for (open, close) in [('<', '>'), ('[', ']')] {
+        let Some(start) = before.rfind(open) else { continue };
+        if before[start..].contains(close) {
+            continue;
+        }
+        let Some(length) = text[start..].find(close) else { continue };
+        let end = start + length + close.len_utf8();
+        if end > at && start < at && is_body(&text[start + 1..end - 1], open) {
+            return Some(start..end);
+        }
+    }
+    None
+}
+
+/// Whether a text begins with a tag or with the beginning of one: `<function=` counts, because what the model writes
+/// next completes it. No JSON value begins like this.
+///
+/// ```
+/// use unjinja_spec::begins_tag;
+///
+/// assert!(begins_tag("<function=") && begins_tag("[TOOL_CALLS]"));
+/// assert!(!begins_tag("[1, 2]") && !begins_tag("{"));
+/// ```
+#[must_use]
+pub fn begins_tag(text: &str) -> bool {
+    match text.strip_prefix('[') {
+        Some(rest) => rest.starts_with(|c: char| c.is_ascii_uppercase() || matches!(c, '/' | '|')),
+        None => text.starts_with('<'),
+    }
+}
+
+/// Whether a text ends with a tag or with the end of one.
+pub(crate) fn ends_tag(text: &str) -> bool {
+    match text.strip_suffix(']') {
+        Some(rest) => rest.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '|')),
+        None => text.ends_with('>'),
+    }
+}
+
+/// Whether this may stand between a tag's brackets.
+fn is_body(inner: &str, open: char) -> bool {
+    let fits = !inner.is_empty() && inner.len() <= LONGEST_BODY && !inner.contains(['\n', '<', '{']);
+    let between_bars = inner.len() > 2 && inner.starts_with('|') && inner.ends_with('|');
+    match open {
+        '<' => fits,
+        _ if between_bars => fits && !inner.contains('['),
+        _ => fits && inner.chars().all(|c| c.is_ascii_uppercase() || matches!(c, '_' | '/' | ' ' | '0'..='9')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_found_and_lists_are_not() {
+        assert_eq!(tags("a <b> c [X_1] [\"no\"] </b>"), ["<b>", "[X_1]", "</b>"]);
+        assert_eq!(tags("<｜tool▁call▁end｜>"), ["<｜tool▁call▁end｜>"]);
+        assert_eq!(tags("a < b, c > d\n<x\n>"), ["< b, c >"]);
+        assert_eq!(tags("[|assistant|][|a"), ["[|assistant|]"]);
+        assert_eq!(tags("<>[]<{>[|]"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn every_complete_tag_begins_and_ends_like_one() {
+        for text in ["<b>", "[X_1]", "[/INST]", "[|end|]", "<|im_end|>"] {
+            assert_eq!(tags(text), [text]);
+            assert!(begins_tag(text) && ends_tag(text), "{text}");
+        }
+    }
+}
