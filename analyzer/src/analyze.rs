@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use unjinja_spec::{
     Capabilities, Channel, ContentMode, Evidence, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, TemplateInfo,
-    Tokens, ToolFormat, Tools, tags,
+    Tokens, ToolFormat, Tools,
 };
 
 use crate::calls::{self, Trouble};
@@ -132,6 +132,7 @@ fn analyze_here<'a>(
         template: TemplateInfo {
             name: if naming.name.is_empty() { name_of(&naming.file) } else { naming.name.clone() },
             source: naming.source.clone(),
+            models: Vec::new(),
             file: naming.file.clone(),
             sha256: sha256(template.source()),
             also: Vec::new(),
@@ -154,7 +155,7 @@ fn analyze_here<'a>(
         },
         evidence: Evidence { renders: lab.renders(), ..Evidence::default() },
     };
-    spec.tokens.preserved = preserved(&spec);
+    spec.tokens.preserved = spec.preserved_tokens();
     Ok(spec)
 }
 
@@ -320,34 +321,6 @@ fn disagreement(a: &Findings, b: &Findings) -> Option<String> {
         let _ = write!(out, "\n  {} | {}", x.trim(), y.trim());
     }
     Some(out)
-}
-
-/// The tags in a spec's markers, sorted.
-fn preserved(spec: &FormatSpec) -> Vec<String> {
-    let tools = &spec.tools;
-    let markers = [
-        &spec.reasoning.start,
-        &spec.reasoning.end,
-        &spec.content.start,
-        &spec.content.end,
-        &tools.section_start,
-        &tools.section_end,
-        &tools.per_call_start,
-        &tools.per_call_end,
-        &tools.function.name_suffix,
-        &tools.function.close,
-        &tools.arguments.start,
-        &tools.arguments.end,
-        &tools.arguments.name_suffix,
-        &tools.arguments.value_prefix,
-        &tools.arguments.quote,
-        &tools.arguments.value_suffix,
-        &tools.call_id.prefix,
-    ];
-    let mut tags: Vec<String> = markers.iter().flat_map(|m| tags(m)).map(str::to_owned).collect();
-    tags.sort();
-    tags.dedup();
-    tags
 }
 
 /// SHA-256 of a template's text, in lower-case hexadecimal digits.

@@ -12,7 +12,7 @@ use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::report::{Changed, Idle, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
-use crate::{analyze, input, output, parser_args};
+use crate::{analyze, input, output};
 
 /// The arguments of `check`.
 #[derive(Args)]
@@ -86,19 +86,31 @@ impl<'a> Committed<'a> {
         }
     }
 
-    /// Gives a new spec the identity of the committed one, if that was named. The user has said that both are the same
-    /// model, so another file name is not a difference.
+    /// Gives a new spec what no analysis finds. The models that people listed in the committed spec are always kept. If
+    /// the committed spec was named, its names are kept too: the user has said that both are the same model, so another
+    /// file name is not a difference.
     fn identify(&self, spec: &mut FormatSpec) {
-        let committed = match self {
-            Self::Folder(_) => None,
-            // A file that cannot be read is reported when it is compared.
-            Self::File(path) => parser_args::read_bare(path).ok().map(|committed| committed.template),
-            Self::Model(committed) => Some(committed.template.clone()),
+        // A file that cannot be read is reported when it is compared.
+        let read = |path: &Path| {
+            let text = std::fs::read_to_string(path).ok()?;
+            Some(FormatSpec::migrate(&text, &path.display().to_string()).ok()?.spec.template)
         };
-        if let Some(committed) = committed {
-            let sha256 = std::mem::take(&mut spec.template.sha256);
-            spec.template = TemplateInfo { sha256, ..committed };
+        match self {
+            Self::Folder(folder) => {
+                if let Some(committed) = read(&folder.join(format!("{}.toml", spec.template.name))) {
+                    spec.template.models = committed.models;
+                }
+            }
+            Self::File(path) => keep_names(spec, read(path)),
+            Self::Model(committed) => keep_names(spec, Some(committed.template.clone())),
         }
+    }
+}
+
+fn keep_names(spec: &mut FormatSpec, committed: Option<TemplateInfo>) {
+    if let Some(committed) = committed {
+        let sha256 = std::mem::take(&mut spec.template.sha256);
+        spec.template = TemplateInfo { sha256, ..committed };
     }
 }
 
@@ -229,8 +241,11 @@ fn compare(old: &str, name: &str, spec: &FormatSpec) -> Outcome {
     if old == spec.to_toml() {
         return Outcome::Unchanged;
     }
-    match FormatSpec::from_toml(old, name) {
-        Ok(before) => Outcome::Changed(Changed::new(diff(&before, spec), old)),
+    match FormatSpec::migrate(old, name) {
+        Ok(before) => {
+            let before = FormatSpec { spec_version: before.from, ..before.spec };
+            Outcome::Changed(Changed::new(diff(&before, spec), old))
+        }
         Err(error) => Outcome::Unreadable(error.to_string()),
     }
 }

@@ -20,14 +20,16 @@ fn unjinja(arguments: &[&Path]) -> Result<Output, Failure> {
     Ok(Command::new(env!("CARGO_BIN_EXE_unjinja")).args(arguments).current_dir(root()).output()?)
 }
 
-/// The specs of a folder, without overlays.
+/// The specs of a folder, without overlays, and without the lists of models: people write those.
 fn specs(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let mut specs = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.ends_with(".toml") && !name.ends_with(".overlay.toml") {
-            specs.insert(name, fs::read_to_string(entry.path())?);
+            let text = fs::read_to_string(entry.path())?;
+            let lines = text.split_inclusive('\n').filter(|line| !line.starts_with("models = ["));
+            specs.insert(name, lines.collect());
         }
     }
     Ok(specs)

@@ -7,7 +7,7 @@
 //! use unjinja_spec::FormatSpec;
 //!
 //! let spec = FormatSpec::from_toml(r#"
-//! spec_version = 1
+//! spec_version = 2
 //! [template]
 //! name = "plain"
 //! file = "plain.jinja"

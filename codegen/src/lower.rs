@@ -365,7 +365,7 @@ fn sequence(items: Vec<Expr>) -> Expr {
 /// A marker as its pieces, so that a model may drop the white space between them. Where the spec lists other texts that
 /// do the same, any of them.
 fn marker(spec: &FormatSpec, key: MarkerKey, role: Role) -> Expr {
-    let text = key.text(spec);
+    let text = spec.marker(key);
     let others = spec.alternatives.get(&key).map_or(&[][..], Vec::as_slice);
     if others.is_empty() {
         return pieces(key, text, role);

@@ -61,12 +61,14 @@ impl std::error::Error for LookupError {}
 /// finds its spec, whatever other models are called.
 pub(crate) fn fitting(name: &str, known: &[Names<'_>]) -> Vec<usize> {
     let wanted = normal(name);
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let wanted_file = normal(without_extension(file));
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let wanted_file = normal_file(name.rsplit(['/', '\\']).next().unwrap_or(name));
     let kinds: [&dyn Fn(&Names<'_>) -> bool; 4] = [
         &|names| normal(names.spec) == wanted,
         &|names| normal(names.source) == wanted || names.hub_ids.iter().any(|id| normal(id) == wanted),
-        &|names| names.files.iter().any(|file| normal(without_extension(file)) == wanted_file),
+        &|names| names.files.iter().any(|file| normal_file(file) == wanted_file),
         &|names| names.hub_ids.iter().any(|id| normal(without_owner(id)) == wanted),
     ];
     for fits in kinds {
@@ -111,8 +113,10 @@ fn normal(name: &str) -> String {
     name.chars().map(|c| if matches!(c, '/' | '-' | '.') { '_' } else { c.to_ascii_lowercase() }).collect()
 }
 
-fn without_extension(file: &str) -> &str {
-    file.strip_suffix(".jinja").unwrap_or(file)
+/// The same for a file name, without the ending `.jinja`.
+fn normal_file(file: &str) -> String {
+    let name = normal(file);
+    name.strip_suffix("_jinja").map_or(name.clone(), str::to_owned)
 }
 
 fn without_owner(id: &str) -> &str {

@@ -285,15 +285,15 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(any(feature = "all", feature = "apertus_8b_instruct"))]
     &["swiss-ai/Apertus-8B-Instruct-2509"],
     #[cfg(any(feature = "all", feature = "apriel_1_6_15b_thinker_fixed"))]
-    &[],
+    &["ServiceNow-AI/Apriel-1.6-15b-Thinker"],
     #[cfg(any(feature = "all", feature = "bytedance_seed_oss"))]
     &["ByteDance-Seed/Seed-OSS-36B-Instruct"],
     #[cfg(
         any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
     )]
-    &[],
+    &["CohereForAI/c4ai-command-r7b-12-2024"],
     #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
-    &[],
+    &["CohereForAI/c4ai-command-r-plus"],
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
     &["deepseek-ai/DeepSeek-R1-Distill-Llama-8B"],
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_qwen_32b"))]
@@ -301,7 +301,7 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
     &["deepseek-ai/DeepSeek-V3.1"],
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
-    &[],
+    &["deepseek-ai/DeepSeek-V3.2"],
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
     &["fireworks-ai/llama-3-firefunction-v2"],
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
@@ -327,13 +327,13 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
     &["LiquidAI/LFM2-8B-A1B"],
     #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
-    &[],
+    &["deepseek-ai/DeepSeek-R1"],
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_1"))]
     &["meetkai/functionary-medium-v3.1"],
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
     &["meetkai/functionary-medium-v3.2"],
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_1_8b_instruct"))]
-    &["meta-llama/Llama-3.1-8B-Instruct"],
+    &["meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.3-70B-Instruct"],
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_2_3b_instruct"))]
     &["meta-llama/Llama-3.2-3B-Instruct"],
     #[cfg(any(feature = "all", feature = "microsoft_phi_3_5_mini_instruct"))]
@@ -343,7 +343,7 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
     &["MiniMaxAI/MiniMax-M2"],
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
-    &[],
+    &["mistralai/Mistral-Small-3.2-24B-Instruct-2506"],
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
     &["mistralai/Ministral-3-14B-Reasoning-2512"],
     #[cfg(any(feature = "all", feature = "mistralai_mistral_nemo_instruct_2407"))]
@@ -353,13 +353,13 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(
         any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use")
     )]
-    &[],
+    &["NousResearch/Hermes-2-Pro-Llama-3-8B", "NousResearch/Hermes-3-Llama-3.1-8B"],
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
     &["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"],
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
     &["nvidia/NVIDIA-Nemotron-Nano-9B-v2"],
     #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
-    &["openai/gpt-oss-120b"],
+    &["openai/gpt-oss-120b", "openai/gpt-oss-20b"],
     #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
     &["Qwen/Qwen3.5-4B"],
     #[cfg(any(feature = "all", feature = "qwen3_coder"))]
@@ -373,9 +373,9 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(any(feature = "all", feature = "stepfun3_5_flash"))]
     &["stepfun-ai/Step-3.5-Flash"],
     #[cfg(any(feature = "all", feature = "unsloth_apriel_1_5"))]
-    &[],
+    &["ServiceNow-AI/Apriel-1.5-15b-Thinker"],
     #[cfg(any(feature = "all", feature = "unsloth_mistral_devstral_small_2507"))]
-    &[],
+    &["mistralai/Devstral-Small-2507"],
 ];
 
 /// The specs as TOML, by name.

@@ -30,6 +30,7 @@ pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
     let mut found = Findings::default();
     found.version(spec);
     found.template(spec);
+    found.models(spec);
     found.evidence(spec);
     match &spec.unsupported {
         // A spec that makes no parser may lack any marker.
@@ -49,6 +50,11 @@ pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
 /// Whether a marker has something besides white space to be found by.
 fn has_core(marker: &str) -> bool {
     !marker.trim().is_empty()
+}
+
+/// Whether a character cannot be part of a model's id on the Hugging Face Hub.
+fn is_outside_id(c: char) -> bool {
+    !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')
 }
 
 /// The TOML spelling of an enum's value, for messages.
@@ -93,7 +99,7 @@ impl Findings {
     fn version(&mut self, spec: &FormatSpec) {
         if spec.spec_version != SPEC_VERSION {
             let cause = format!("`spec_version` is not {SPEC_VERSION}");
-            self.add("spec_version", &[], cause, "write the spec anew with `unjinja analyze`");
+            self.add("spec_version", &[], cause, &format!("write `spec_version = {SPEC_VERSION}`"));
         }
     }
 
@@ -130,6 +136,22 @@ impl Findings {
             if file.contains(['/', '\\']) {
                 let cause = format!("`{key}` {} names a folder", text::quote(file));
                 self.add(&key, &[], cause, "write the file name alone: specs read the same on every machine");
+            }
+        }
+    }
+
+    fn models(&mut self, spec: &FormatSpec) {
+        let models = &spec.template.models;
+        for (index, model) in models.iter().enumerate() {
+            let key = format!("template.models[{index}]");
+            let parts: Vec<&str> = model.split('/').collect();
+            let is_id = parts.len() == 2 && parts.iter().all(|part| !part.is_empty() && !part.contains(is_outside_id));
+            if !is_id {
+                let cause = format!("`{key}` {} is not the id of a model", text::quote(model));
+                self.add(&key, &[], cause, "write `owner/name`, as the Hugging Face Hub does");
+            } else if models[..index].contains(model) {
+                let cause = format!("`{key}` {} stands in the list twice", text::quote(model));
+                self.add(&key, &[], cause, "remove one of the two");
             }
         }
     }
@@ -242,7 +264,7 @@ impl Findings {
 
     fn no_tools(&mut self, tools: &Tools) {
         // What this table can hold besides the format, whatever keys the model has.
-        let tree = crate::tree::Node::from_serialize(tools);
+        let tree = crate::document::Node::from_serialize(tools);
         for (key, _) in tree.entries().iter().filter(|(key, _)| key != "format") {
             self.idle(&format!("tools.{key}"), true, "tools.format", "`none`");
         }

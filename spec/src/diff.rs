@@ -5,25 +5,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::blank::{self, Shape};
+use crate::document::{Node, Value};
+use crate::effect::Effect;
 use crate::error::Source;
 use crate::model::FormatSpec;
+use crate::placeholder::{self, Shape};
 use crate::rules;
 use crate::text;
-use crate::tree::{Node, Value};
 use crate::write;
-
-/// What a change means for a parser that was built from the old spec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Nothing: the change is about what goes into the template, or about the analysis.
-    Informational,
-    /// It still reads every turn, but for white space beside a marker.
-    Compatible,
-    /// It reads some turn wrongly.
-    Breaking,
-}
 
 /// A key that differs between two specs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +37,7 @@ pub struct Change {
 /// use unjinja_spec::{diff, worst, Effect, FormatSpec};
 ///
 /// let mut old = FormatSpec::from_toml(&format!(
-///     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
+///     "spec_version = 2\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
 ///      [tools]\nformat = 'json_native'\nper_call_start = '<call>'\nname_field = 'name'\nargs_field = 'arguments'\n",
 ///     "0".repeat(64),
 /// ), "sample.toml")?;
@@ -63,7 +52,7 @@ pub struct Change {
 pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
     let old_keys = flatten(old);
     let new_keys = flatten(new);
-    let shape = blank::shape_of::<FormatSpec>();
+    let shape = placeholder::shape_of::<FormatSpec>();
     let mut keys: Vec<&String> = old_keys.iter().map(|(key, _)| key).collect();
     for (key, _) in &new_keys {
         if !old_keys.iter().any(|(known, _)| known == key) {
@@ -103,7 +92,7 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
 /// first key of its table, else 1. Also 1 where the file is no TOML.
 ///
 /// ```
-/// let text = "spec_version = 1\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
+/// let text = "spec_version = 2\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_start"), 5);
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_end"), 4);
 /// assert_eq!(unjinja_spec::line_of(text, "reasoning.mode"), 1);
@@ -125,16 +114,6 @@ pub fn line_of(text: &str, key: &str) -> usize {
 #[must_use]
 pub fn worst(changes: &[Change]) -> Option<Effect> {
     changes.iter().map(|change| change.effect).max()
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Effect::Informational => "informational",
-            Effect::Compatible => "compatible",
-            Effect::Breaking => "breaking",
-        })
-    }
 }
 
 impl fmt::Display for Change {

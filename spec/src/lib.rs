@@ -10,7 +10,7 @@
 //! use unjinja_spec::{FormatSpec, ToolFormat};
 //!
 //! let text = r#"
-//! spec_version = 1
+//! spec_version = 2
 //!
 //! [template]
 //! name = "sample"
@@ -38,25 +38,31 @@
 //! `Serialize` and `Deserialize`. If a format needs it, say so in `check.rs`; what a change of it means for
 //! an old parser goes into `rules.rs`, and until then every change of it counts as breaking.
 
-mod blank;
 mod check;
 mod comments;
 mod diff;
+mod document;
+mod effect;
 mod error;
+mod fault;
 mod marker;
+mod markers;
+mod migrate;
 mod model;
 mod overlay;
 mod parse;
+mod placeholder;
 mod read;
 mod rules;
 mod tag;
 mod text;
-mod tree;
 mod write;
 
-pub use diff::{Change, Effect, diff, line_of, worst};
+pub use diff::{Change, diff, line_of, worst};
+pub use effect::Effect;
 pub use error::{Problem, SpecError};
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
+pub use migrate::Migrated;
 pub use model::*;
 pub use overlay::{Overlay, OverlayKey};
 pub use tag::{begins_tag, tag_around, tags};

@@ -3,14 +3,12 @@
 //! Everything that handles markers uses these two types, so that no key is a string and no marker is taken apart
 //! twice. This module says nothing about what a marker means; the lowering does.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::model::FormatSpec;
 use crate::tag;
 
 macro_rules! marker_keys {
@@ -130,42 +128,6 @@ impl MarkerKey {
                 | MarkerKey::CallPunctuation
                 | MarkerKey::ArgumentsPunctuation
         )
-    }
-
-    /// The marker's text in a spec; empty where the spec does not set it, and for punctuation.
-    #[must_use]
-    pub fn text(self, spec: &FormatSpec) -> &str {
-        let (tools, arguments) = (&spec.tools, &spec.tools.arguments);
-        match self {
-            MarkerKey::ContentEnd => &spec.content.end,
-            MarkerKey::ContentStart => &spec.content.start,
-            MarkerKey::ReasoningEmpty => &spec.reasoning.empty,
-            MarkerKey::ReasoningEnd => &spec.reasoning.end,
-            MarkerKey::ReasoningStart => &spec.reasoning.start,
-            MarkerKey::ArgumentsEnd => &arguments.end,
-            MarkerKey::ArgumentNamePrefix => &arguments.name_prefix,
-            MarkerKey::ArgumentNameSuffix => &arguments.name_suffix,
-            MarkerKey::OtherNameSuffix => &arguments.other_name_suffix,
-            MarkerKey::ArgumentQuote => &arguments.quote,
-            MarkerKey::ArgumentSeparator => &arguments.separator,
-            MarkerKey::ArgumentsStart => &arguments.start,
-            MarkerKey::ArgumentValuePrefix => &arguments.value_prefix,
-            MarkerKey::ArgumentValueSuffix => &arguments.value_suffix,
-            MarkerKey::CallIdPrefix => &tools.call_id.prefix,
-            MarkerKey::CallIdSuffix => &tools.call_id.suffix,
-            MarkerKey::FunctionClose => &tools.function.close,
-            MarkerKey::FunctionNamePrefix => &tools.function.name_prefix,
-            MarkerKey::FunctionNameSuffix => &tools.function.name_suffix,
-            MarkerKey::CallEnd => &tools.per_call_end,
-            MarkerKey::CallStart => &tools.per_call_start,
-            MarkerKey::SectionEnd => &tools.section_end,
-            MarkerKey::SectionStart => &tools.section_start,
-            MarkerKey::CallSeparator => &tools.separator,
-            MarkerKey::AssistantStart => &spec.turn.assistant_start,
-            MarkerKey::TurnEnd => &spec.turn.end,
-            MarkerKey::UserStart => &spec.turn.user_start,
-            MarkerKey::CallPunctuation | MarkerKey::ArgumentsPunctuation => "",
-        }
     }
 }
 
@@ -312,33 +274,6 @@ impl<'t> MarkerText<'t> {
             pieces.push(MarkerText::new(&text[start..]));
         }
         pieces
-    }
-}
-
-impl FormatSpec {
-    /// Every marker that the spec sets, with its text, and every alternative, in the order of the keys. Empty markers
-    /// are left out.
-    pub fn markers(&self) -> impl Iterator<Item = (MarkerKey, &str)> {
-        let own = MarkerKey::ALL.iter().map(|key| (*key, key.text(self)));
-        let others = self.alternatives.iter().flat_map(|(key, texts)| texts.iter().map(|text| (*key, text.as_str())));
-        own.chain(others).filter(|(_, text)| !text.is_empty())
-    }
-
-    /// The tokens that whoever turns token ids into text must keep for a parser to see the markers, sorted: those that
-    /// `tokens.preserved` lists, and every tag in a marker or an alternative.
-    ///
-    /// Only what stands before a user message is left out, because a model does not write it.
-    #[must_use]
-    pub fn preserved_tokens(&self) -> Vec<String> {
-        let mut tokens = self.marker_tags();
-        tokens.extend(self.tokens.preserved.iter().map(String::as_str));
-        tokens.into_iter().map(str::to_owned).collect()
-    }
-
-    /// The tags in the markers and alternatives that a model writes.
-    pub(crate) fn marker_tags(&self) -> BTreeSet<&str> {
-        let written = self.markers().filter(|(key, _)| *key != MarkerKey::UserStart);
-        written.flat_map(|(_, text)| tag::tags(text)).collect()
     }
 }
 

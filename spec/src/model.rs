@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::marker::MarkerKey;
 
 /// The version of the spec language that this crate reads and writes.
-pub const SPEC_VERSION: u32 = 1;
+pub const SPEC_VERSION: u32 = 2;
+
+/// The oldest version that [`FormatSpec::migrate`] reads.
+pub const OLDEST_SPEC_VERSION: u32 = 1;
 
 /// How the output of one model is to be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +62,10 @@ pub struct TemplateInfo {
     /// Where the template comes from, for people: a model id, a URL.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// Hugging Face ids (`owner/name`) of the models whose output this spec reads. People write this list: no analysis
+    /// finds it, and `unjinja check --write` keeps it. A registry finds the parser by these names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
     /// File name of the template, without folders; of a file with several templates, with `#` and the template's name.
     pub file: String,
     /// SHA-256 of the template text, 64 lower-case hexadecimal digits.

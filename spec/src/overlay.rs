@@ -4,12 +4,12 @@
 use serde::Serialize;
 
 use crate::comments::{self, Comment};
+use crate::document::{Node, Value};
 use crate::error::{Problem, Source, SpecError};
 use crate::model::FormatSpec;
 use crate::parse;
 use crate::read::{self, Scope};
 use crate::text;
-use crate::tree::{Node, Value};
 
 /// Keys that say what the template is and what the analysis did: facts, which an overlay cannot correct.
 const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "template.also", "evidence"];
@@ -23,7 +23,7 @@ const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "te
 /// use unjinja_spec::{FormatSpec, Overlay, ReasoningMode};
 ///
 /// let spec = FormatSpec::from_toml(&format!(
-///     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n",
+///     "spec_version = 2\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n",
 ///     "0".repeat(64),
 /// ), "sample.toml")?;
 /// let overlay = Overlay::from_toml(
@@ -95,7 +95,12 @@ impl Overlay {
     /// # Errors
     /// What [`FormatSpec::from_toml`] would say of the result, with places in the overlay.
     pub fn apply(&self, spec: &FormatSpec) -> Result<FormatSpec, SpecError> {
-        parse::from_tree(&merged(spec, &self.root), &self.source)
+        let mut merged = parse::from_document(&merged(spec, &self.root), &self.source)?;
+        // The analysis listed the tags of its own markers. The overlay may bring others, and drop some of them.
+        let analysed = spec.marker_tags();
+        merged.tokens.preserved.retain(|token| !analysed.contains(token.as_str()));
+        merged.tokens.preserved = merged.preserved_tokens();
+        Ok(merged)
     }
 
     /// The keys that the overlay sets, in the order of the file.

@@ -4,13 +4,14 @@
 
 use std::ops::Range;
 
-use crate::blank::{self, Shape};
 use crate::check::{self, Finding};
+use crate::document::{Node, Value};
 use crate::error::{Problem, Source, SpecError};
-use crate::model::{FormatSpec, SPEC_VERSION};
-use crate::read::{self, Fault, FaultKind, Scope};
+use crate::fault::{Fault, FaultKind};
+use crate::model::{FormatSpec, OLDEST_SPEC_VERSION, SPEC_VERSION};
+use crate::placeholder::{self, Shape};
+use crate::read::{self, Scope};
 use crate::text;
-use crate::tree::{Node, Value};
 use crate::write;
 
 impl FormatSpec {
@@ -23,7 +24,7 @@ impl FormatSpec {
     /// ```
     /// use unjinja_spec::FormatSpec;
     ///
-    /// let error = FormatSpec::from_toml("spec_version = 1\ntools.formt = 'none'\n", "a.toml").unwrap_err();
+    /// let error = FormatSpec::from_toml("spec_version = 2\ntools.formt = 'none'\n", "a.toml").unwrap_err();
     /// let keys: Vec<&str> = error.problems.iter().map(|problem| problem.key.as_str()).collect();
     /// assert_eq!(keys, ["template", "tools.formt"]);
     /// assert!(error.to_string().contains("did you mean `format`?"));
@@ -31,14 +32,14 @@ impl FormatSpec {
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, SpecError> {
         let source = Source { file: file_name.to_owned(), text: text.to_owned() };
         let root = Node::parse(&source)?;
-        from_tree(&root, &source)
+        from_document(&root, &source)
     }
 
     /// The spec as TOML: the keys in the order of the model, one layout, the same bytes everywhere.
     /// [`FormatSpec::from_toml`] gives the same spec back.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        write::document(&Node::from_serialize(self))
+        write::toml(&Node::from_serialize(self))
     }
 
     /// Checks a spec that was built in code as [`FormatSpec::from_toml`] checks one that was read.
@@ -52,7 +53,7 @@ impl FormatSpec {
 }
 
 /// Reads and checks a whole spec; `source` is the file that the places in the tree refer to.
-pub(crate) fn from_tree(root: &Node, source: &Source) -> Result<FormatSpec, SpecError> {
+pub(crate) fn from_document(root: &Node, source: &Source) -> Result<FormatSpec, SpecError> {
     if let Some(problem) = other_version(root, source) {
         return Err(SpecError { problems: vec![problem] });
     }
@@ -86,12 +87,19 @@ fn other_version(root: &Node, source: &Source) -> Option<Problem> {
     let Value::Integer(version) = node.value else {
         return None;
     };
-    let next = match version.cmp(&SPEC_VERSION.into()) {
-        std::cmp::Ordering::Equal => return None,
-        std::cmp::Ordering::Less => "write the spec anew with `unjinja analyze`",
-        std::cmp::Ordering::Greater => "use a newer unjinja, or write the spec anew with this one's `unjinja analyze`",
+    let (oldest, newest) = (i128::from(OLDEST_SPEC_VERSION), i128::from(SPEC_VERSION));
+    if version == newest {
+        return None;
+    }
+    let cause =
+        format!("this spec has version {version} of the spec language; this unjinja reads version {SPEC_VERSION}");
+    let next = if (oldest..newest).contains(&version) {
+        "run `unjinja check TEMPLATES --specs FOLDER --write`, which migrates the specs of a folder"
+    } else if version > newest {
+        "use a newer unjinja, or write the spec anew with this one's `unjinja analyze`"
+    } else {
+        "write the spec anew with `unjinja analyze`"
     };
-    let cause = format!("`spec_version` {version} is not supported; this unjinja reads version {SPEC_VERSION}");
     Some(source.problem(node.span.clone(), "spec_version", cause, next))
 }
 
@@ -132,7 +140,7 @@ pub(crate) fn explain(faults: &[Fault], root: &Node, source: &Source) -> Vec<Pro
     if faults.is_empty() {
         return Vec::new();
     }
-    let shape = blank::shape_of::<FormatSpec>();
+    let shape = placeholder::shape_of::<FormatSpec>();
     let explain_one = |fault: &Fault| {
         let key = fault.key.clone().unwrap_or_default();
         let (cause, next) = words(fault, &key, &shape);

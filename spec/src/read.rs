@@ -1,16 +1,15 @@
 //! Reads a typed value from a tree and finds every problem, not just the first: a key at fault is noted and
-//! left out (or given a blank value), and the reading starts again. What keys there are, and of what type,
+//! left out (or given a placeholder value), and the reading starts again. What keys there are, and of what type,
 //! comes from the model's own `Deserialize`; nothing here repeats it.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::ops::Range;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use crate::blank::Blank;
+use crate::document::{Node, Value};
+use crate::fault::{Fault, FaultKind};
+use crate::placeholder::Placeholder;
 use crate::text;
-use crate::tree::{Node, Value};
 
 /// Problems after which the reading stops.
 pub(crate) const MAX_FAULTS: usize = 60;
@@ -24,60 +23,16 @@ pub(crate) enum Scope {
     Part,
 }
 
-/// A key that could not be read.
-#[derive(Clone, Debug)]
-pub(crate) struct Fault {
-    /// The dotted key.
-    pub(crate) key: Option<String>,
-    /// The place, where it is not that of the key.
-    pub(crate) span: Option<Range<usize>>,
-    /// What is wrong with it.
-    pub(crate) kind: FaultKind,
-}
-
-/// What is wrong with a key.
-#[derive(Clone, Debug)]
-pub(crate) enum FaultKind {
-    /// A required key is absent.
-    Missing {
-        /// Its name.
-        field: &'static str,
-    },
-    /// The table has no such key.
-    Unknown {
-        /// The name as written.
-        name: String,
-        /// The keys it has.
-        known: &'static [&'static str],
-    },
-    /// The value is none of those allowed.
-    Variant {
-        /// The value as written.
-        name: String,
-        /// The values allowed.
-        known: &'static [&'static str],
-    },
-    /// The value is of another type.
-    Type {
-        /// What stands there.
-        found: String,
-        /// What should.
-        wanted: String,
-    },
-    /// Something that the model itself says.
-    Other(String),
-}
-
 /// Keys that an earlier reading found at fault, and what to do at them.
 type Marks = HashMap<String, Mark>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Skip,
-    Blank,
+    Placeholder,
 }
 
-/// Reads a `T`. With faults, the value has blanks at the keys at fault, or is absent.
+/// Reads a `T`. With faults, the value has placeholders at the keys at fault, or is absent.
 pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>, Vec<Fault>) {
     let mut faults: Vec<Fault> = Vec::new();
     let mut marks = Marks::new();
@@ -90,7 +45,7 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>
         let key = fault.key.clone().unwrap_or_default();
         let mark = match fault.kind {
             FaultKind::Unknown { .. } => Mark::Skip,
-            _ => Mark::Blank,
+            _ => Mark::Placeholder,
         };
         let known = key.is_empty() || marks.insert(key.clone(), mark).is_some();
         let missing = matches!(fault.kind, FaultKind::Missing { .. });
@@ -101,54 +56,6 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>
         if known || faults.len() >= MAX_FAULTS {
             return (None, faults);
         }
-    }
-}
-
-impl Fault {
-    fn new(kind: FaultKind) -> Self {
-        Self { key: None, span: None, kind }
-    }
-
-    /// Gives the fault a place, unless it has one.
-    fn at(mut self, path: &str, node: &Node) -> Self {
-        if self.key.is_none() {
-            self.span = node.span.clone().or(node.key_span.clone());
-            self.key = Some(match self.kind {
-                FaultKind::Missing { field } => text::join(path, field),
-                _ => path.to_owned(),
-            });
-        }
-        self
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.kind)
-    }
-}
-
-impl std::error::Error for Fault {}
-
-impl de::Error for Fault {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(FaultKind::Other(message.to_string()))
-    }
-
-    fn invalid_type(unexpected: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(FaultKind::Type { found: unexpected.to_string(), wanted: expected.to_string() })
-    }
-
-    fn unknown_variant(variant: &str, known: &'static [&'static str]) -> Self {
-        Self::new(FaultKind::Variant { name: variant.to_owned(), known })
-    }
-
-    fn unknown_field(field: &str, known: &'static [&'static str]) -> Self {
-        Self::new(FaultKind::Unknown { name: field.to_owned(), known })
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self::new(FaultKind::Missing { field })
     }
 }
 
@@ -202,10 +109,10 @@ impl<'a> Reader<'a> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        // Required keys that an earlier reading missed are given as blanks.
+        // Required keys that an earlier reading missed are given as placeholders.
         let absent = fields.iter().filter(|field| {
-            let blank = self.marks.get(&text::join(&self.path, field)) == Some(&Mark::Blank);
-            blank && !entries.iter().any(|(name, _)| name == *field)
+            let placeholder = self.marks.get(&text::join(&self.path, field)) == Some(&Mark::Placeholder);
+            placeholder && !entries.iter().any(|(name, _)| name == *field)
         });
         let mut keys: Vec<(&'a str, Option<&'a Node>)> = entries
             .iter()
@@ -393,7 +300,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
         let path = text::join(&self.parent.path, name);
         match node {
             Some(node) if !self.parent.marks.contains_key(&path) => seed.deserialize(self.parent.child(path, node)),
-            _ => seed.deserialize(Blank::silent()),
+            _ => seed.deserialize(Placeholder::silent()),
         }
     }
 }
@@ -413,7 +320,7 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
         };
         let path = format!("{}[{index}]", self.parent.path);
         if self.parent.marks.contains_key(&path) {
-            return seed.deserialize(Blank::silent()).map(Some);
+            return seed.deserialize(Placeholder::silent()).map(Some);
         }
         seed.deserialize(self.parent.child(path, node)).map(Some)
     }
@@ -444,21 +351,21 @@ impl<'de> de::VariantAccess<'de> for Reader<'_> {
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
         if self.is_marked() {
-            return seed.deserialize(Blank::silent());
+            return seed.deserialize(Placeholder::silent());
         }
         seed.deserialize(self)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
         if self.is_marked() {
-            return Blank::silent().deserialize_tuple(len, visitor);
+            return Placeholder::silent().deserialize_tuple(len, visitor);
         }
         self.deserialize_seq(visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
         if self.is_marked() {
-            return Blank::silent().deserialize_struct("", fields, visitor);
+            return Placeholder::silent().deserialize_struct("", fields, visitor);
         }
         self.deserialize_struct("", fields, visitor)
     }

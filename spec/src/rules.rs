@@ -1,9 +1,11 @@
 //! What a change of each key means for a parser built from the old spec. A key without a rule is judged
 //! breaking: nothing is called harmless that nobody has thought about. In doubt the graver verdict stands.
 
-use crate::diff::Effect::{self, Breaking, Compatible, Informational};
+use crate::document::Value;
+use crate::effect::Effect::{self, Breaking, Compatible, Informational};
+use crate::marker::MarkerKey;
 use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
-use crate::tree::Value;
+use crate::tag;
 
 /// A change to judge.
 pub(crate) struct Case<'a> {
@@ -38,7 +40,9 @@ pub(crate) fn judge(case: &Case<'_>) -> Verdict {
 fn by_key(case: &Case<'_>) -> Verdict {
     let (table, name) = case.key.rsplit_once('.').unwrap_or(("", case.key));
     match (table, name) {
-        ("", "spec_version") => verdict(Breaking, "another version of the spec language"),
+        ("", "spec_version") => {
+            verdict(Informational, "another version of the spec language; what it changes is listed key by key")
+        }
         ("", "unsupported") => unsupported(case),
         ("template", "name") => {
             verdict(Informational, "not part of the format; code that names the generated module has to follow")
@@ -46,6 +50,7 @@ fn by_key(case: &Case<'_>) -> Verdict {
         ("template", "sha256") => {
             verdict(Informational, "another template text: a lookup by the text finds the new spec only")
         }
+        ("template", "models") => verdict(Informational, "which models a parser is found for, not what it reads"),
         ("template", _) => verdict(Informational, "where the template comes from is not part of the format"),
         ("capabilities", _) => capability(case, name),
         ("turn", "end") => turn_end(case),
@@ -82,7 +87,7 @@ fn alternatives(case: &Case<'_>) -> Verdict {
 
 fn no_rule(case: &Case<'_>) -> Verdict {
     match (text(case.old), text(case.new)) {
-        (Some(old), Some(new)) if !old.is_empty() && !new.is_empty() => marker(old, new, Blank::Layout),
+        (Some(old), Some(new)) if !old.is_empty() && !new.is_empty() => marker(old, new, WhiteSpace::Layout),
         _ => verdict(Breaking, "no rule says that an old parser copes with this change"),
     }
 }
@@ -102,7 +107,7 @@ fn is_true(value: Option<&Value>) -> bool {
 
 /// What a marker of nothing but white space is at its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Blank {
+enum WhiteSpace {
     /// Layout, which a parser accepts more or less of.
     Layout,
     /// All there is to tell where something ends.
@@ -110,7 +115,7 @@ enum Blank {
 }
 
 /// A change of a marker. Parsers demand its core and accept more or less of the white space around it.
-fn marker(old: &str, new: &str, blank: Blank) -> Verdict {
+fn marker(old: &str, new: &str, meaning: WhiteSpace) -> Verdict {
     let (old_core, new_core) = (old.trim(), new.trim());
     if old_core != new_core {
         return if old_core.is_empty() {
@@ -124,7 +129,7 @@ fn marker(old: &str, new: &str, blank: Blank) -> Verdict {
             )
         };
     }
-    if old_core.is_empty() && blank == Blank::Delimiter {
+    if old_core.is_empty() && meaning == WhiteSpace::Delimiter {
         return verdict(Breaking, "here white space alone is the delimiter, and it changed");
     }
     verdict(
@@ -244,7 +249,7 @@ fn reasoning(case: &Case<'_>, name: &str) -> Verdict {
         ("start", Some(old), Some(new)) if old.trim().is_empty() != new.trim().is_empty() => {
             verdict(Breaking, "reasoning is marked at both ends in one spec and only at its end in the other")
         }
-        ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, Blank::Layout),
+        ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, WhiteSpace::Layout),
         ("ended_by_call", _, _) if is_true(case.new) => {
             verdict(Breaking, "an old parser keeps a call in unclosed reasoning as reasoning")
         }
@@ -270,7 +275,7 @@ fn content(case: &Case<'_>, name: &str) -> Verdict {
             verdict(Compatible, "fewer turns are wrapped: text without the wrapper is content to an old parser too")
         }
         ("mode", _, _) => verdict(Breaking, "an old parser leaves the wrapper of some answers in the content"),
-        ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, Blank::Layout),
+        ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, WhiteSpace::Layout),
         _ => no_rule(case),
     }
 }
@@ -308,17 +313,17 @@ fn tools(case: &Case<'_>, name: &str) -> Verdict {
         ("tools.uses_python_dicts", _) => verdict(Breaking, "values are written in another notation"),
         ("tools.call_id.position", _) => verdict(Breaking, "a call's id stands somewhere else"),
         _ => match (text(case.old), text(case.new)) {
-            (Some(old), Some(new)) => marker(old, new, blank_at(name)),
+            (Some(old), Some(new)) => marker(old, new, white_space_at(name)),
             _ => no_rule(case),
         },
     }
 }
 
 /// What white space alone means in a tool marker.
-fn blank_at(name: &str) -> Blank {
+fn white_space_at(name: &str) -> WhiteSpace {
     match name {
-        "name_suffix" | "value_suffix" | "suffix" => Blank::Delimiter,
-        _ => Blank::Layout,
+        "name_suffix" | "value_suffix" | "suffix" => WhiteSpace::Delimiter,
+        _ => WhiteSpace::Layout,
     }
 }
 
@@ -331,13 +336,25 @@ fn strings(value: Option<&Value>) -> Vec<&str> {
 
 fn preserved(case: &Case<'_>) -> Verdict {
     let (old, new) = (strings(case.old), strings(case.new));
-    let added: Vec<String> =
-        new.iter().filter(|token| !old.contains(token)).map(|token| crate::text::quote(token)).collect();
+    let added: Vec<&str> = new.into_iter().filter(|token| !old.contains(token)).collect();
     if added.is_empty() {
         return verdict(Compatible, "every token that must be kept was on the old list");
     }
-    let why = format!("an engine that was told the old list drops {}, which the parser needs to see", added.join(", "));
+    let needed: Vec<String> =
+        added.into_iter().filter(|token| !only_in_turn(case.new_spec, token)).map(crate::text::quote).collect();
+    if needed.is_empty() {
+        return verdict(Compatible, "what was added only begins or ends a turn: without it a message reads the same");
+    }
+    let why =
+        format!("an engine that was told the old list drops {}, which the parser needs to see", needed.join(", "));
     (Breaking, why)
+}
+
+/// Whether a token is a tag of the markers around a turn and of no other marker.
+fn only_in_turn(spec: &FormatSpec, token: &str) -> bool {
+    let around_turn = |key| matches!(key, MarkerKey::AssistantStart | MarkerKey::TurnEnd);
+    let mut holders = spec.markers().filter(|(_, text)| tag::tags(text).contains(&token)).peekable();
+    holders.peek().is_some() && holders.all(|(key, _)| around_turn(key) || key == MarkerKey::UserStart)
 }
 
 fn evidence(case: &Case<'_>, name: &str) -> Verdict {

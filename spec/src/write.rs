@@ -1,8 +1,8 @@
 //! Writes a spec as TOML: keys in the order of the model, one layout, the same bytes on every machine.
 //! It knows TOML and nothing of the spec's keys.
 
+use crate::document::{Node, Value};
 use crate::text::{key, quote};
-use crate::tree::{Node, Value};
 
 /// The first line of a spec.
 const HEADER: &str = "# Format spec, written by `unjinja analyze`. Corrections go into an overlay beside it.\n";
@@ -11,7 +11,7 @@ const HEADER: &str = "# Format spec, written by `unjinja analyze`. Corrections g
 const WIDTH: usize = 100;
 
 /// A spec's tree as a TOML file.
-pub(crate) fn document(root: &Node) -> String {
+pub(crate) fn toml(root: &Node) -> String {
     let mut out = String::from(HEADER);
     body(&mut out, "", root.entries());
     out
@@ -104,7 +104,8 @@ mod tests {
 
     use super::*;
     use crate::error::Source;
-    use crate::read::{Fault, FaultKind, Scope, read};
+    use crate::fault::{Fault, FaultKind};
+    use crate::read::{Scope, read};
 
     /// Shapes that the model may take on one day.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -160,11 +161,11 @@ mod tests {
             maybe: Some(inner("yes")),
             rate: 0.5,
         };
-        let written = document(&Node::from_serialize(&shapes));
+        let written = toml(&Node::from_serialize(&shapes));
         let (read, faults) = read::<Shapes>(&parse(&written)?, Scope::Whole);
         assert!(faults.is_empty(), "{faults:?}\n{written}");
         assert_eq!(read.as_ref(), Some(&shapes), "{written}");
-        assert_eq!(document(&Node::from_serialize(&read)), written);
+        assert_eq!(toml(&Node::from_serialize(&read)), written);
         Ok(())
     }
 

@@ -20,6 +20,9 @@ fn random_spec(random: &mut Random) -> Result<FormatSpec, Box<dyn Error>> {
     for file in files {
         *file = file.replace(['/', '\\'], "-");
     }
+    for (index, model) in spec.template.models.iter_mut().enumerate() {
+        *model = format!("owner-{}/model_{index}", random.below(10));
+    }
     let trips = &mut spec.evidence.round_trips;
     trips.held = trips.held.min(trips.tried);
     Ok(spec)

@@ -294,7 +294,7 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
             "none",
         ],
         "specs" => &[
-            "spec_version = 1",
+            "spec_version = 2",
             "[template]",
             "[capabilities]",
             "[turn]",

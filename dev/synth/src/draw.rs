@@ -131,6 +131,7 @@ fn attempt(rng: &mut Rng) -> Drawn {
         template: TemplateInfo {
             name: "drawn".into(),
             source: String::new(),
+            models: Vec::new(),
             file: "drawn.jinja".into(),
             sha256: "0".repeat(64),
             also: Vec::new(),

@@ -1,11 +1,11 @@
-//! A source of blank values for whatever a type asks for. It stands in for keys at fault while reading goes
+//! A source of placeholder values for whatever a type asks for. It stands in for keys at fault while reading goes
 //! on, and it shows the shape of the model: which table has which keys, in which order.
 
 use std::cell::RefCell;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use crate::read::Fault;
+use crate::fault::Fault;
 use crate::text;
 
 /// Nesting up to which a shape is followed, for types that contain themselves.
@@ -17,22 +17,22 @@ pub(crate) type Shape = Vec<(String, &'static [&'static str])>;
 /// The tables of `T` and their keys, as its `Deserialize` asks for them.
 pub(crate) fn shape_of<T: DeserializeOwned>() -> Shape {
     let shape = RefCell::new(Shape::new());
-    let blank = Blank { path: String::new(), depth: 0, shape: Some(&shape) };
+    let placeholder = Placeholder { path: String::new(), depth: 0, shape: Some(&shape) };
     // An error only means that the shape ends early.
-    let _ = T::deserialize(blank);
+    let _ = T::deserialize(placeholder);
     shape.into_inner()
 }
 
-/// Deserialises as a blank value of the type asked for.
+/// Deserialises as a placeholder value of the type asked for.
 #[derive(Clone)]
-pub(crate) struct Blank<'s> {
+pub(crate) struct Placeholder<'s> {
     path: String,
     depth: usize,
     shape: Option<&'s RefCell<Shape>>,
 }
 
-impl<'s> Blank<'s> {
-    /// A blank that records nothing.
+impl<'s> Placeholder<'s> {
+    /// A placeholder that records nothing.
     pub(crate) fn silent() -> Self {
         Self { path: String::new(), depth: 0, shape: None }
     }
@@ -46,7 +46,7 @@ impl<'s> Blank<'s> {
     }
 }
 
-macro_rules! blanks {
+macro_rules! placeholders {
     ($($method:ident $visit:ident $value:expr,)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
             visitor.$visit($value)
@@ -54,10 +54,10 @@ macro_rules! blanks {
     };
 }
 
-impl<'de> Deserializer<'de> for Blank<'_> {
+impl<'de> Deserializer<'de> for Placeholder<'_> {
     type Error = Fault;
 
-    blanks! {
+    placeholders! {
         deserialize_bool visit_bool false,
         deserialize_i8 visit_i8 0,
         deserialize_i16 visit_i16 0,
@@ -149,9 +149,9 @@ impl<'de> Deserializer<'de> for Blank<'_> {
     }
 }
 
-/// The same blank some times.
+/// The same placeholder some times.
 struct Repeat<'s> {
-    item: Blank<'s>,
+    item: Placeholder<'s>,
     left: usize,
 }
 
@@ -167,9 +167,9 @@ impl<'de> de::SeqAccess<'de> for Repeat<'_> {
     }
 }
 
-/// Every field of a struct, blank.
+/// Every field of a struct, placeholder.
 struct Fields<'s> {
-    parent: Blank<'s>,
+    parent: Placeholder<'s>,
     fields: std::slice::Iter<'static, &'static str>,
     next: &'static str,
 }
@@ -195,12 +195,12 @@ impl<'de> de::MapAccess<'de> for Fields<'_> {
 /// The first variant of an enum.
 struct FirstVariant<'s> {
     name: &'static str,
-    inner: Blank<'s>,
+    inner: Placeholder<'s>,
 }
 
 impl<'s, 'de> de::EnumAccess<'de> for FirstVariant<'s> {
     type Error = Fault;
-    type Variant = Blank<'s>;
+    type Variant = Placeholder<'s>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), Fault> {
         let name: de::value::StrDeserializer<'_, Fault> = self.name.into_deserializer();
@@ -208,7 +208,7 @@ impl<'s, 'de> de::EnumAccess<'de> for FirstVariant<'s> {
     }
 }
 
-impl<'de> de::VariantAccess<'de> for Blank<'_> {
+impl<'de> de::VariantAccess<'de> for Placeholder<'_> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {

@@ -1,0 +1,70 @@
+//! The markers of a whole spec: their texts by key, and the tokens that a server must keep for them.
+
+use std::collections::BTreeSet;
+
+use crate::marker::MarkerKey;
+use crate::model::FormatSpec;
+use crate::tag;
+
+impl FormatSpec {
+    /// The text of a marker; empty where the spec does not set it, and for punctuation.
+    #[must_use]
+    pub fn marker(&self, key: MarkerKey) -> &str {
+        let (tools, arguments) = (&self.tools, &self.tools.arguments);
+        match key {
+            MarkerKey::ContentEnd => &self.content.end,
+            MarkerKey::ContentStart => &self.content.start,
+            MarkerKey::ReasoningEmpty => &self.reasoning.empty,
+            MarkerKey::ReasoningEnd => &self.reasoning.end,
+            MarkerKey::ReasoningStart => &self.reasoning.start,
+            MarkerKey::ArgumentsEnd => &arguments.end,
+            MarkerKey::ArgumentNamePrefix => &arguments.name_prefix,
+            MarkerKey::ArgumentNameSuffix => &arguments.name_suffix,
+            MarkerKey::OtherNameSuffix => &arguments.other_name_suffix,
+            MarkerKey::ArgumentQuote => &arguments.quote,
+            MarkerKey::ArgumentSeparator => &arguments.separator,
+            MarkerKey::ArgumentsStart => &arguments.start,
+            MarkerKey::ArgumentValuePrefix => &arguments.value_prefix,
+            MarkerKey::ArgumentValueSuffix => &arguments.value_suffix,
+            MarkerKey::CallIdPrefix => &tools.call_id.prefix,
+            MarkerKey::CallIdSuffix => &tools.call_id.suffix,
+            MarkerKey::FunctionClose => &tools.function.close,
+            MarkerKey::FunctionNamePrefix => &tools.function.name_prefix,
+            MarkerKey::FunctionNameSuffix => &tools.function.name_suffix,
+            MarkerKey::CallEnd => &tools.per_call_end,
+            MarkerKey::CallStart => &tools.per_call_start,
+            MarkerKey::SectionEnd => &tools.section_end,
+            MarkerKey::SectionStart => &tools.section_start,
+            MarkerKey::CallSeparator => &tools.separator,
+            MarkerKey::AssistantStart => &self.turn.assistant_start,
+            MarkerKey::TurnEnd => &self.turn.end,
+            MarkerKey::UserStart => &self.turn.user_start,
+            MarkerKey::CallPunctuation | MarkerKey::ArgumentsPunctuation => "",
+        }
+    }
+
+    /// Every marker that the spec sets, with its text, and every alternative, in the order of the keys. Empty markers
+    /// are left out.
+    pub fn markers(&self) -> impl Iterator<Item = (MarkerKey, &str)> {
+        let own = MarkerKey::ALL.iter().map(|key| (*key, self.marker(*key)));
+        let others = self.alternatives.iter().flat_map(|(key, texts)| texts.iter().map(|text| (*key, text.as_str())));
+        own.chain(others).filter(|(_, text)| !text.is_empty())
+    }
+
+    /// The tokens that whoever turns token ids into text must keep for a parser to see the markers, sorted: those that
+    /// `tokens.preserved` lists, and every tag in a marker or an alternative.
+    ///
+    /// Only what stands before a user message is left out, because a model does not write it.
+    #[must_use]
+    pub fn preserved_tokens(&self) -> Vec<String> {
+        let mut tokens = self.marker_tags();
+        tokens.extend(self.tokens.preserved.iter().map(String::as_str));
+        tokens.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The tags in the markers and alternatives that a model writes.
+    pub(crate) fn marker_tags(&self) -> BTreeSet<&str> {
+        let written = self.markers().filter(|(key, _)| *key != MarkerKey::UserStart);
+        written.flat_map(|(_, text)| tag::tags(text)).collect()
+    }
+}
