@@ -1,18 +1,18 @@
 //! `unjinja check` notices what changed, says whether it breaks, finds overlays that do nothing, and mends.
 
-#[path = "support/transcript.rs"]
-mod transcript;
+mod support;
 
 use std::error::Error;
 use std::fs;
 
 use serde_json::Value;
-use transcript::{Place, Said, root};
 use unjinja_analyzer::{Naming, verify};
 use unjinja_codegen::Lowered;
 use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, ToolCall, parse};
 use unjinja_spec::FormatSpec;
+use unjinja_testkit::commands::{Place, Said};
+use unjinja_testkit::root;
 
 type Failure = Box<dyn Error>;
 
@@ -24,7 +24,7 @@ struct Committed {
 
 impl Committed {
     fn new(name: &str, template: &str) -> Result<Self, Failure> {
-        let committed = Self { place: Place::new("check", name)?, template: format!("templates/{template}.jinja") };
+        let committed = Self { place: support::place("check", name)?, template: format!("templates/{template}.jinja") };
         committed.place.write(&committed.template, &fs::read(root().join(&committed.template))?)?;
         committed.place.run("mkdir specs", b"")?;
         let written = committed.check("--write")?;

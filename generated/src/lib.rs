@@ -4,7 +4,7 @@
 //! An application that needs one model names it, and links nothing else:
 //!
 //! ```toml
-//! unjinja-generated = { version = "0.1", default-features = false, features = ["qwen_qwen3_0_6b"] }
+//! unjinja-generated = { version = "0.2", default-features = false, features = ["qwen_qwen3_0_6b"] }
 //! ```
 //!
 //! The code under `models/` is written by `unjinja codegen --specs specs --out src/models` and checked in CI.

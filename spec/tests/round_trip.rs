@@ -1,18 +1,18 @@
 //! Writing and reading give the same spec back, and writing what was read gives the same bytes.
 
-#[path = "support/random.rs"]
-mod random;
-
 use std::error::Error;
 
-use random::Random;
 use unjinja_spec::{
     CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
 };
+use unjinja_testkit::random::Random;
+
+/// The keys that random maps get: the spec's one map is by marker.
+static MARKERS: [&str; unjinja_spec::MARKERS.len()] = unjinja_spec::MARKERS;
 
 /// A random spec, with what every spec must say put right. It may still lack markers.
 fn random_spec(random: &mut Random) -> Result<FormatSpec, Box<dyn Error>> {
-    let mut spec: FormatSpec = random.value()?;
+    let mut spec: FormatSpec = random.value(&MARKERS)?;
     spec.spec_version = SPEC_VERSION;
     spec.template.name = format!("sample_{}", random.below(1000));
     spec.template.sha256 = (0..64).map(|_| char::from(b"0123456789abcdef"[random.below(16)])).collect();

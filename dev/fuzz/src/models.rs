@@ -64,7 +64,7 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
     let parsed: toml::Table = spec.to_toml().parse().unwrap_or_default();
     let mut out = Vec::new();
     for table in ["turn", "reasoning", "content", "tools", "alternatives", "tokens", "generation_prompt"] {
-        parsed.get(table).into_iter().for_each(|value| texts(value, &mut out));
+        out.extend(parsed.get(table).into_iter().flat_map(unjinja_testkit::texts_of));
     }
     // A model may write the last tag of its turn's start alone, and stops at the first tag of its end.
     let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
@@ -73,13 +73,4 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
     out.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     out.dedup();
     out
-}
-
-fn texts(value: &toml::Value, out: &mut Vec<String>) {
-    match value {
-        toml::Value::String(text) if !text.is_empty() => out.push(text.clone()),
-        toml::Value::Array(values) => values.iter().for_each(|value| texts(value, out)),
-        toml::Value::Table(table) => table.values().for_each(|value| texts(value, out)),
-        _ => {}
-    }
 }

@@ -1,13 +1,11 @@
 //! Every render of the corpus, byte for byte. The oracle is Python's Jinja2, set up as Hugging Face does.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::support::{Failure, corpus};
 use serde_json::Value;
-use support::{Failure, corpus};
 use unjinja_render::{Template, TemplateError};
 
 fn text<'a>(row: &'a Value, key: &str) -> Option<&'a str> {

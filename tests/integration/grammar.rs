@@ -1,11 +1,9 @@
 //! Grammars of our own templates: they load, accept what templates render, and what is drawn from them is read as
 //! calls.
 
-mod support;
-
+use crate::support::grammar::{load, refuses, rendered, sentences, wrong_calls};
+use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
-use support::grammar::{load, refuses, rendered, sentences, wrong_calls};
-use support::{Failure, Model, corpus, models, own_models, root};
 use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_render::Template;

@@ -1,12 +1,10 @@
 //! What breaks for users of other parsers, each complaint a test of its own, over every template of ours that can write
 //! what it is about.
 
-mod support;
-
 use std::fs;
 
+use crate::support::{Failure, Model, own_models, root};
 use serde_json::{Value, json};
-use support::{Failure, Model, own_models, root};
 use unjinja::testing::{Case, Cut, Transcript};
 use unjinja::{ChatParser, Event, Message, Options, Tools};
 use unjinja_analyzer::render_calls;
@@ -321,12 +319,12 @@ fn a_name_may_begin_with_another() -> Result<(), Failure> {
 
 #[test]
 fn no_probe_of_the_analysis_is_in_any_spec() -> Result<(), Failure> {
-    let source = include_str!("../analyzer/src/lab.rs");
+    let source = include_str!("../../analyzer/src/lab.rs");
     let table = source.split("SENTINELS: [Sentinels; 2] = [").nth(1).and_then(|rest| rest.split("];\n").next());
     let table = table.ok_or("the table of sentinels")?;
     let words: Vec<&str> = table.split('"').skip(1).step_by(2).flat_map(|text| text.split(' ')).collect();
     assert!(words.len() > 20, "{words:?}");
-    for model in own_models()?.into_iter().chain(support::models()?) {
+    for model in own_models()?.into_iter().chain(crate::support::models()?) {
         let spec = model.spec.to_toml();
         let leaked = words.iter().find(|word| spec.contains(word.trim_matches(|c: char| c.is_ascii_punctuation())));
         assert_eq!(leaked, None, "{}", model.spec.template.name);
@@ -356,7 +354,7 @@ fn one_marker_before_a_list_and_bare_lists_are_read() -> Result<(), Failure> {
 #[test]
 fn other_openers_of_reasoning_open_it_and_a_label_is_none_of_it() -> Result<(), Failure> {
     let mut tried = 0;
-    for model in own_models()?.into_iter().chain(support::models()?) {
+    for model in own_models()?.into_iter().chain(crate::support::models()?) {
         let spec = &model.spec;
         let others = spec.alternatives.get("reasoning.start").into_iter().flatten();
         for opener in others.chain([&spec.reasoning.start]).filter(|opener| !opener.trim().is_empty()) {

@@ -1,16 +1,17 @@
-//! Runs commands as they stand in a transcript, in a folder of their own, and says what they printed.
+//! Runs commands in a folder of their own and records what they printed. Transcripts (a command and what it is expected
+//! to print) are tests and documentation at once.
 //!
-//! A command is a line: `unjinja ARGUMENTS` (with `NAME=VALUE` before it, `< FILE` or `> FILE` behind it), `cat FILE`, or
-//! `sed -i s/FROM/TO/g FILE`, with plain texts of which the first must stand there.
+//! A command is one line: `unjinja ARGUMENTS`, with `NAME=VALUE` in front for a variable of the environment and `< FILE` or
+//! `> FILE` behind it; `cat FILE`; `mkdir FOLDER`; or `sed -i s/FROM/TO/g FILE`, which replaces a plain text that the file
+//! has to contain.
 
-use std::error::Error;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-type Failure = Box<dyn Error>;
+use crate::Failure;
 
 /// No command may take longer, in a debug build on a slow machine.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -18,39 +19,59 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// A folder in which commands run.
 pub struct Place {
     folder: PathBuf,
+    program: PathBuf,
 }
 
 /// What a command printed, and how it ended.
 pub struct Said {
+    /// Its standard output, unless that was redirected to a file.
     pub stdout: String,
+    /// Its standard error.
     pub stderr: String,
+    /// Its exit code.
     pub code: i32,
 }
 
 impl Place {
-    /// An empty folder of this name.
-    pub fn new(suite: &str, name: &str) -> Result<Self, Failure> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(suite).join(name);
+    /// An empty folder. What was there before is removed. `program` is the path of `unjinja`.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made.
+    pub fn new(folder: &Path, program: &Path) -> Result<Self, Failure> {
         if folder.exists() {
-            fs::remove_dir_all(&folder)?;
+            fs::remove_dir_all(folder)?;
         }
-        fs::create_dir_all(&folder)?;
-        Ok(Self { folder })
+        fs::create_dir_all(folder)?;
+        Ok(Self { folder: folder.to_owned(), program: program.to_owned() })
     }
 
-    /// Puts a file there.
+    /// Writes a file in the folder.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
     pub fn write(&self, file: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.folder.join(file);
         fs::create_dir_all(path.parent().ok_or("no folder")?)?;
         Ok(fs::write(path, bytes)?)
     }
 
-    /// The text of a file.
+    /// Reads a file of the folder.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is not UTF-8.
     pub fn read(&self, file: &str) -> Result<String, Failure> {
         Ok(fs::read_to_string(self.folder.join(file)).map_err(|e| format!("{file}: {e}"))?)
     }
 
-    /// Runs one command.
+    /// Runs one command with `stdin` as its standard input.
+    ///
+    /// # Errors
+    ///
+    /// The line is not a command as described above, it took too long, the program panicked or was killed, or its output
+    /// is not UTF-8.
     pub fn run(&self, command: &str, stdin: &[u8]) -> Result<Said, Failure> {
         let mut words = shlex::split(command).ok_or("the command's quotes are not closed")?;
         let nothing = |stdout| Said { stdout, stderr: String::new(), code: 0 };
@@ -63,7 +84,9 @@ impl Place {
             ["sed", "-i", change, file] => {
                 let text = self.read(file)?;
                 let [_, from, to, "g"] = change.split('/').collect::<Vec<_>>()[..] else { return Err(change.into()) };
-                assert!(text.contains(from), "{from:?} does not stand in {file}");
+                if !text.contains(from) {
+                    return Err(format!("{file} does not contain {from:?}").into());
+                }
                 self.write(file, text.replace(from, to).as_bytes())?;
                 return Ok(nothing(String::new()));
             }
@@ -80,9 +103,9 @@ impl Place {
         if let Some(file) = from {
             input = fs::read(self.folder.join(file))?;
         }
-        let program = words.iter().position(|word| word == "unjinja").ok_or("the command is to be `unjinja …`")?;
+        let program = words.iter().position(|word| word == "unjinja").ok_or("the command must be `unjinja …`")?;
         let environment = words[..program].iter().filter_map(|word| word.split_once('='));
-        let mut child = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+        let mut child = Command::new(&self.program)
             .args(&words[program + 1..])
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE")
@@ -103,17 +126,21 @@ impl Place {
             .spawn()?;
         let begin = Instant::now();
         let mut pipe = child.stdin.take().ok_or("no standard input")?;
-        // A command that ends early does not read it all.
+        // An error here means that the command ended without reading all of its input, which it may.
         let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
         let output = child.wait_with_output()?;
         writer.join().map_err(|_| "the writer panicked")?;
-        assert!(begin.elapsed() < LONGEST, "took {:?}", begin.elapsed());
+        if begin.elapsed() >= LONGEST {
+            return Err(format!("it took {:?}", begin.elapsed()).into());
+        }
         let mut said = Said {
             stdout: String::from_utf8(output.stdout)?,
             stderr: String::from_utf8(output.stderr)?,
             code: output.status.code().ok_or("the program was killed")?,
         };
-        assert!(!said.stderr.contains("panicked"), "the program panicked: {}", said.stderr);
+        if said.stderr.contains("panicked") {
+            return Err(format!("the program panicked: {}", said.stderr).into());
+        }
         if let Some(file) = to {
             let stdout = std::mem::take(&mut said.stdout);
             if file != "/dev/null" {
@@ -122,9 +149,4 @@ impl Place {
         }
         Ok(said)
     }
-}
-
-/// The top folder of the repository.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

@@ -1,9 +1,7 @@
 //! Bytes that are no UTF-8, and cuts inside of characters, in every part of a turn: the same message whatever the cut, and
 //! a diagnostic where something had to be replaced.
 
-mod support;
-
-use support::{Failure, own_cases, own_models};
+use crate::support::{Failure, own_cases, own_models};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{ChatParser, DiagnosticKind, Options};
 

@@ -1,13 +1,10 @@
 //! What the benchmarks measure is what the parsers are for: every workload comes back as the message that it was made
 //! of, whole and in pieces.
 
-#[path = "../dev/benches/workloads/mod.rs"]
-mod workloads;
-
 use std::path::Path;
 
+use crate::workload_inputs::{Failure, Format, SIZES, Workload};
 use unjinja::{Chunk, Message};
-use workloads::{Failure, Format, SIZES, Workload};
 
 fn formats() -> Result<Vec<Format>, Failure> {
     Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))

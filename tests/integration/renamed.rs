@@ -3,16 +3,14 @@
 //! the names. Before a rewrite is held against the analyzer, the renderer has to agree that it keeps the meaning, on all
 //! conversations of the corpus. What is known to differ is listed below with the reason; the list may only shrink.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Failure, corpus};
 use serde_json::Value;
-use support::{Failure, corpus};
 use unjinja_analyzer::{Naming, analyze};
 use unjinja_render::Template;
 use unjinja_spec::FormatSpec;

@@ -1,11 +1,9 @@
 //! Grammars of the committed models against the corpus: the outputs that a peer held to a grammar, and the turns that
 //! the released templates render.
 
-mod support;
-
+use crate::support::grammar::{load, refuses, rendered};
+use crate::support::{Failure, corpus, models};
 use serde_json::Value;
-use support::grammar::{load, refuses, rendered};
-use support::{Failure, corpus, models};
 use unjinja::Tools;
 use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja_render::Template;

@@ -1,9 +1,7 @@
 //! Promises of a stream that a finished message does not show: when a piece is reported, what is held back, and what
 //! `reset` hands back.
 
-mod support;
-
-use support::{Failure, own_models};
+use crate::support::{Failure, own_models};
 use unjinja::testing::Case;
 use unjinja::{Event, Machine, Options, Stream};
 use unjinja_app::{args_marker, qwen3};

@@ -1,13 +1,11 @@
 //! Our own templates through the parsers that the build script compiled: the cases of `tests/cases`, and messages that
 //! a template renders and its parser reads back.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::support::{Failure, own_cases, own_models, root};
 use serde_json::{Value, json};
-use support::{Failure, own_cases, own_models, root};
 use unjinja::testing::Case;
 use unjinja::{ChatParser, Options, Tools};
 use unjinja_build::templates_in;

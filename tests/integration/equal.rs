@@ -1,9 +1,7 @@
 //! The interpreter and the compiled parser are the same parser: on every case, on every beginning of it and on damaged
 //! copies of it, and however the text is cut.
 
-mod support;
-
-use support::{CorpusCase, Failure, Model, corpus, corpus_cases, models, own_cases, own_models};
+use crate::support::{CorpusCase, Failure, Model, corpus, corpus_cases, models, own_cases, own_models};
 use unjinja::testing::{Cut, Random, Transcript};
 use unjinja::{ChatParser, Options};
 use unjinja_spec::FormatSpec;
@@ -117,18 +115,9 @@ fn markers(spec: &FormatSpec) -> Vec<String> {
     let parsed: toml::Table = spec.to_toml().parse().unwrap_or_default();
     let mut out = Vec::new();
     for table in ["turn", "reasoning", "content", "tools", "tokens"] {
-        parsed.get(table).into_iter().for_each(|value| texts(value, &mut out));
+        out.extend(parsed.get(table).into_iter().flat_map(unjinja_testkit::texts_of));
     }
     out.sort();
     out.dedup();
     out
-}
-
-fn texts(value: &toml::Value, out: &mut Vec<String>) {
-    match value {
-        toml::Value::String(text) if !text.is_empty() => out.push(text.clone()),
-        toml::Value::Array(values) => values.iter().for_each(|value| texts(value, out)),
-        toml::Value::Table(table) => table.values().for_each(|value| texts(value, out)),
-        _ => {}
-    }
 }

@@ -1,8 +1,5 @@
 //! What the end-to-end tests share: where the corpus is, its cases, the committed specs.
 
-// Every test uses a part of this.
-#![allow(dead_code, reason = "each test compiles this on its own")]
-
 use std::fs;
 use std::path::Path;
 
@@ -14,15 +11,9 @@ use unjinja_build::Templates;
 use unjinja_codegen::Lowered;
 use unjinja_spec::FormatSpec;
 
-mod find;
 pub mod grammar;
 
-pub type Failure = Box<dyn std::error::Error>;
-
-/// The corpus, or `None` where it may be absent and is.
-pub fn corpus() -> Result<Option<std::path::PathBuf>, Failure> {
-    find::corpus(root())
-}
+pub use unjinja_testkit::{Failure, corpus};
 
 /// The folder of the root package.
 pub fn root() -> &'static Path {

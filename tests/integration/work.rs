@@ -1,15 +1,11 @@
 //! How often a byte is looked at, however the text is cut: a bounded number of times, of every model and on texts
 //! made to hurt. What is read twice counts twice.
 
-mod support;
-#[path = "../dev/benches/workloads/markers.rs"]
-mod workloads;
-
 use std::collections::BTreeSet;
 
-use support::{Failure, corpus, corpus_cases, models, own_cases, own_models};
+use crate::support::{Failure, corpus, corpus_cases, models, own_cases, own_models};
+use crate::workload_inputs::Markers;
 use unjinja::{ChatParser, Options};
-use workloads::Markers;
 
 /// On what models write.
 const ORDINARY: f64 = 2.0;

@@ -1,11 +1,9 @@
 //! Random messages, rendered by each of our templates and read back by its compiled parser, however the text is cut.
 
-mod support;
-
 use std::fs;
 
+use crate::support::{Failure, own_models, root};
 use serde_json::Value;
-use support::{Failure, own_models, root};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{ChatParser, Message, Options};
 use unjinja_analyzer::verify;

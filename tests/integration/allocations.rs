@@ -1,15 +1,12 @@
 //! What parsing allocates: nothing while a text or an argument streams, what the message owns for a whole output, and
 //! nothing for a borrowed text.
 
-#[path = "../dev/benches/workloads/mod.rs"]
-mod workloads;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::workload_inputs::{Failure, Format, Shape, Workload};
 use allocation_counter::measure;
 use unjinja::{ChatParser, Chunk, Event, Message, Options, ToolCall};
-use workloads::{Failure, Format, Shape, Workload};
 
 /// Length of the outputs, in bytes: long enough that what grows with it shows.
 const SIZE: usize = 64 << 10;
