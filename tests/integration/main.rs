@@ -13,7 +13,7 @@ mod grammar;
 mod grammar_corpus;
 mod limits;
 mod promises;
-mod readme;
+mod model_table;
 mod renamed;
 mod render_corpus;
 mod round_trips;

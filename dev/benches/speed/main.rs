@@ -1,9 +1,9 @@
-//! The command behind the README's figures: every workload through every parser, beside its limits and in turns with
-//! them, as one table of ratios.
+//! The command behind the figures of `docs/performance.md`: times every workload with every parser, in turns with the work
+//! that it is compared with, and prints a table of ratios.
 //!
 //! ```text
 //! cargo bench -p unjinja-benches --bench speed                       # the table
-//! cargo bench -p unjinja-benches --bench speed -- --write            # and docs/speed/, the plots, the README
+//! cargo bench -p unjinja-benches --bench speed -- --write            # and rewrites docs/performance.md and its plots
 //! cargo bench -p unjinja-benches --bench speed -- --shapes           # and what each shape takes
 //! cargo bench -p unjinja-benches --bench speed -- --format qwen3 --rounds 31
 //! ```

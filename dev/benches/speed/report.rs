@@ -1,4 +1,4 @@
-//! What a run says: one table of ratios against the limits that are promised, the same as data, and the README's part.
+//! What a run says: one table of ratios against the limits that are promised, the same as data, and the tables of `docs/performance.md`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -246,19 +246,20 @@ impl Report {
         kinds
     }
 
-    /// Writes `docs/speed/` and the README's part.
+    /// Writes `docs/speed/` and the tables of `docs/performance.md`.
     pub fn write(&self, root: &Path) -> Result<(), Failure> {
         let folder = root.join("docs/speed");
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("ratios.tsv"), self.tsv())?;
         fs::write(folder.join("length.svg"), plot::length(&self.lengths()))?;
         fs::write(folder.join("throughput.svg"), plot::throughput(&self.rates()))?;
-        let readme = fs::read_to_string(root.join("README.md"))?;
+        let page = root.join("docs/performance.md");
+        let whole = fs::read_to_string(&page)?;
         let (from, to) = ("<!-- speed -->\n", "<!-- end of speed -->");
-        let (before, rest) = readme.split_once(from).ok_or("the README has no mark for the figures")?;
-        let (_, after) = rest.split_once(to).ok_or("the README has no mark after the figures")?;
+        let (before, rest) = whole.split_once(from).ok_or("docs/performance.md has no line `<!-- speed -->`")?;
+        let (_, after) = rest.split_once(to).ok_or("docs/performance.md has no line `<!-- end of speed -->`")?;
         let part = self.part()?;
-        fs::write(root.join("README.md"), format!("{before}{from}{part}{to}{after}"))?;
+        fs::write(page, format!("{before}{from}{part}{to}{after}"))?;
         Ok(())
     }
 
@@ -266,8 +267,8 @@ impl Report {
         let (machine, date) = (machine()?, date()?);
         Ok(format!(
             "{machine}, {date}; medians of interleaved samples at 64 KiB. Of each format the worst of all shapes that its template can\nwrite; bold is more than is promised.\n\n{}\n\
-             ![Time against length, in pieces of 4 bytes](docs/speed/length.svg)\n\
-             ![Throughput by shape](docs/speed/throughput.svg)\n",
+             ![Time against length, in pieces of 4 bytes](speed/length.svg)\n\
+             ![Throughput by shape](speed/throughput.svg)\n",
             self.table()
         ))
     }
