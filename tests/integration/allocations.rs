@@ -1,5 +1,5 @@
-//! What parsing allocates: nothing while a text or an argument streams, what the message owns for a whole output, and
-//! nothing for a borrowed text.
+//! Counts what parsing allocates: nothing while text or arguments stream, the texts of the message for a whole output, and
+//! nothing for borrowed text.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::workload_inputs::{Failure, Format, Shape, Workload};
 use allocation_counter::measure;
 use unjinja::{ChatParser, Chunk, Event, Message, Options, ToolCall};
 
-/// Length of the outputs, in bytes: long enough that what grows with it shows.
+/// Length of the outputs, in bytes. Long enough to show an allocation that grows with the length.
 const SIZE: usize = 64 << 10;
 
-/// A promise that is not kept yet, by its cause; the list may only shrink.
+/// A promise that does not hold yet, and why. The list may only shrink.
 struct Known {
     why: &'static str,
     applies: fn(&Workload, translates: bool) -> bool,
-    /// How many allocations it takes more.
+    /// How many extra allocations there are.
     allocations: u64,
-    /// How many times the bytes of the message are allocated in all.
+    /// The bytes allocated in all, divided by the bytes of the message.
     times: f64,
 }
 
@@ -48,14 +48,14 @@ const KNOWN: [Known; 4] = [
     },
 ];
 
-/// What was allocated, and what would be right.
+/// What was allocated, and what is promised.
 struct Spent {
     allocations: u64,
     bytes: u64,
     right: (u64, u64),
 }
 
-/// Whether it is right, or wrong as the known failures are; notes which those are.
+/// Whether the promise holds, or fails as a known failure does; records which known failures occurred.
 fn judge(spent: &Spent, workload: &Workload, translates: bool, seen: &mut [bool; KNOWN.len()]) -> Option<String> {
     let (allocations, bytes) = spent.right;
     if spent.allocations <= allocations && spent.bytes <= bytes {
@@ -72,7 +72,7 @@ fn judge(spent: &Spent, workload: &Workload, translates: bool, seen: &mut [bool;
         .then(|| format!("{} allocations of {} bytes, not {allocations} of {bytes}", spent.allocations, spent.bytes))
 }
 
-/// The workloads of these shapes, of each format, with its compiled parser.
+/// Runs a check on the workloads of these shapes for each format, with its compiled parser.
 fn each(
     shapes: &[Shape],
     mut run: impl FnMut(&Format, &'static dyn ChatParser, &Workload, &Options) -> Option<String>,
@@ -99,12 +99,12 @@ fn each(
     Ok(())
 }
 
-/// What the pushes of an output allocate after its first quarter, in which buffers find their size.
+/// Allocations while an output is pushed, after its first quarter. Until then buffers grow to their size.
 #[derive(Debug, Default)]
 struct Pushes {
-    /// Pushes whose bytes all came out at once, with nothing held back before.
+    /// In pushes that reported all their bytes at once, with nothing held back before.
     passing: u64,
-    /// All others.
+    /// In all other pushes.
     holding: u64,
 }
 
@@ -122,31 +122,31 @@ fn pushes(parser: &dyn ChatParser, workload: &Workload, options: &Options, size:
             })
         });
         fed += piece.len();
-        // What is syntax is never told; it counts as held, and so does all after it as not passing, unless it grew.
+        // Syntax is never reported. It counts as held back, and so do the pushes after it, unless the report grew.
         let passes = fed - told.min(fed) == held;
         held = fed - told.min(fed);
-        // The last pushes may end the call or the turn.
+        // The last pushes may end the call or the turn, which may allocate.
         if fed > output.len() / 4 && fed < output.len() - 256 {
             *(if passes { &mut found.passing } else { &mut found.holding }) += used.count_total;
         }
     }
-    assert!(told > output.len() / 8, "{}: only {told} bytes were told", workload.name());
+    assert!(told > output.len() / 8, "{}: only {told} bytes were reported", workload.name());
     found
 }
 
-/// How often buffers for what is held back or translated may still grow after the first quarter: there are a few, they
-/// are wanted rarely, and each finds its size by doubling. What grows with the text would do so at hundreds of pushes.
+/// How often a buffer for held-back or translated bytes may still grow after the first quarter. There are few such buffers,
+/// and each grows by doubling. An allocation that grows with the text would occur in hundreds of pushes.
 const GROWTH: u64 = 8;
 
 fn steady_is_free(shapes: &[Shape]) -> Result<(), Failure> {
     each(shapes, |format, parser, workload, options| {
-        // Where a tag ends a value that is no string, its type is not known before: nothing streams, it waits.
+        // A value that is not a string and is ended by a tag does not stream: its type is known at its end only.
         let waits = !format.markers.value.is_empty();
         if waits && matches!(workload.shape, Shape::Nested | Shape::SmallValues) {
             return None;
         }
         let found = [1, 4, 16, 256].map(|size| pushes(parser, workload, options, size));
-        // Translated arguments have other lengths than what is fed: what passes cannot be told from what is held.
+        // Translated arguments differ in length from the input, so held bytes cannot be told from reported ones.
         let told = workload.calls.is_empty();
         let is_free = |found: &Pushes| (found.passing == 0 || !told) && found.passing + found.holding <= GROWTH;
         let is_free = found.iter().all(is_free);
@@ -159,7 +159,7 @@ fn streaming_text_allocates_nothing() -> Result<(), Failure> {
     steady_is_free(&[Shape::Prose, Shape::Unicode, Shape::Reasoning, Shape::Lines])
 }
 
-/// A bracket that may open a marker waits at the end of a piece; the next one may be long.
+/// A bracket that may open a marker is held back at the end of a piece. The next piece may be long; it is not copied.
 #[test]
 fn a_long_piece_behind_what_waits_is_not_copied() {
     let mut stream = unjinja_app::args_marker::stream(&Options::new());
@@ -189,8 +189,8 @@ fn streaming_arguments_allocates_nothing() -> Result<(), Failure> {
     ])
 }
 
-/// How many allocations a message may take, and of how many bytes: one for each text, and for what grows while it is
-/// read (the list of calls, and texts that are translated) one for each doubling.
+/// How many allocations a message may take, and of how many bytes: one for each text, and one for each doubling of what
+/// grows while it is read (the list of calls, and translated texts).
 fn owned(message: &Message, translates: bool) -> (u64, u64) {
     let calls = &message.tool_calls;
     let grown = |bytes: usize, least: usize| match bytes {
@@ -232,7 +232,7 @@ fn a_whole_output_allocates_what_its_message_owns() -> Result<(), Failure> {
         judge(&spent, workload, format.translates, &mut seen)
     })?;
     let mended: Vec<&str> = KNOWN.iter().zip(seen).filter(|(_, seen)| !seen).map(|(known, _)| known.why).collect();
-    assert!(mended.is_empty(), "these hold now; take them out of KNOWN: {mended:?}");
+    assert!(mended.is_empty(), "these promises hold now; remove them from KNOWN: {mended:?}");
     Ok(())
 }
 
@@ -245,7 +245,7 @@ fn a_borrowed_text_allocates_nothing() -> Result<(), Failure> {
         match used.count_total {
             0 if prompt_is_read => Some("holds now; take it out of KNOWN".to_owned()),
             0 => None,
-            // Two for the output behind the prompt's end, one for the text.
+            // Two for the output joined to the end of the prompt, one for the text.
             ..=3 if prompt_is_read => None,
             _ => Some(spent),
         }

@@ -1,11 +1,11 @@
-//! Bytes that are no UTF-8, and cuts inside of characters, in every part of a turn: the same message whatever the cut, and
-//! a diagnostic where something had to be replaced.
+//! Bytes that are not UTF-8, and cuts inside characters, in every part of a turn: the message is the same however the input
+//! is cut, and a diagnostic tells where bytes were replaced.
 
 use crate::support::{Failure, own_cases, own_models};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{ChatParser, DiagnosticKind, Options};
 
-/// A whole character of four bytes, a cut one, a lone byte, an overlong form, half of a surrogate pair.
+/// A complete character of four bytes, a truncated one, a lone byte, an overlong form, half of a surrogate pair.
 const BYTES: [(&[u8], bool); 6] = [
     ("\u{1f980}".as_bytes(), true),
     (b"\xF0\x9F\xA6", false),
@@ -15,7 +15,8 @@ const BYTES: [(&[u8], bool); 6] = [
     ("e\u{301}\u{200d}".as_bytes(), true),
 ];
 
-/// Found by fuzzing: whole, such an id was read on to the next brace, past the opener of another call.
+/// Found by fuzzing: when the input came in one piece, such an id was read up to the next brace, past the opener of another
+/// call.
 #[test]
 fn a_call_behind_a_name_or_an_id_that_is_no_text_is_found_whatever_the_cut() -> Result<(), Failure> {
     let (mut tried, mut found) = (0, 0);
@@ -54,7 +55,7 @@ fn replaced(text: &str, bytes: &[u8]) -> Vec<u8> {
     text.split('\u{FFFD}').map(str::as_bytes).collect::<Vec<_>>().join(bytes)
 }
 
-/// Also where a value is translated on its way.
+/// The same where a value is translated to JSON.
 #[test]
 fn no_byte_is_replaced_untold() -> Result<(), Failure> {
     let (mut tried, mut told) = (0, 0);

@@ -1,5 +1,4 @@
-//! What breaks for users of other parsers, each complaint a test of its own, over every template of ours that can write
-//! what it is about.
+//! Problems that users of other parsers reported. Each is one test, over every template of ours that can render the case.
 
 use std::fs;
 
@@ -11,7 +10,7 @@ use unjinja_analyzer::render_calls;
 use unjinja_render::Template;
 use unjinja_spec::{Channel, Effect, ReasoningMode, ToolFormat, diff};
 
-/// A template of ours that writes calls.
+/// A template of ours that renders tool calls.
 struct Format {
     model: Model,
     template: Template,
@@ -43,7 +42,7 @@ impl Format {
         &self.model.spec.template.name
     }
 
-    /// What a model writes for these calls after [`prompt`](Self::prompt).
+    /// The model's output for these calls, after [`prompt`](Self::prompt).
     fn write(&self, calls: &[Call<'_>]) -> Option<String> {
         let body = render_calls(&self.template, &self.model.spec, calls)?;
         let written = self.prompt().strip_prefix(&self.model.spec.turn.assistant_start)?;
@@ -61,7 +60,7 @@ impl Format {
         Ok(Options::new().tools(&tools()?).generation_prompt(self.prompt()))
     }
 
-    /// Reads an output at every cut, and expects these calls, and no text.
+    /// Reads an output, cut at every place, and expects these calls and no text.
     fn expect(&self, output: &str, calls: &[Call<'_>]) -> Result<(), Failure> {
         let mut case =
             Case::new(output).name(format!("{}: {output:?}", self.name())).options(&self.options()?).lenient();
@@ -71,7 +70,7 @@ impl Format {
         Ok(case.check(self.parser).map(drop)?)
     }
 
-    /// The texts of the spec that stand between the parts of a call.
+    /// The markers between the parts of a call.
     fn markers(&self) -> Vec<String> {
         let tools = &self.model.spec.tools;
         let all = [
@@ -94,7 +93,7 @@ impl Format {
     }
 }
 
-/// Runs a check on every template; all that fail are told at once.
+/// Runs a check on every template and reports all failures at once.
 fn each(check: impl Fn(&Format) -> Result<bool, Failure>, at_least: usize) -> Result<(), Failure> {
     let (mut tried, mut failures) = (0, Vec::new());
     for subject in Format::all()? {
@@ -149,7 +148,7 @@ fn a_change_of_markers_is_told_and_breaks() -> Result<(), Failure> {
 
 #[test]
 fn arguments_come_in_any_order() -> Result<(), Failure> {
-    // The schema lists `city` first, and demands it.
+    // The schema lists `city` first and requires it.
     let calls = [("get_weather", r#"{"days": 2, "city": "Paris"}"#)];
     let check = |subject: &Format| {
         let Some(output) = subject.write(&calls) else { return Ok(false) };
@@ -172,7 +171,7 @@ fn a_call_in_reasoning_that_nothing_closed_is_a_call_and_prose_about_one_is_none
             return Ok(false);
         };
         let Some(call) = subject.write(&[PARIS]) else { return Ok(false) };
-        // Without the empty block of reasoning that a template may write before.
+        // Without the empty reasoning block that a template may write first.
         let call = &call[call.find(opener.trim()).ok_or("no opener in the render")?..];
         let start = &spec.reasoning.start;
         let open = format!("{start}I look it up.\n{call}");
@@ -216,7 +215,7 @@ fn no_cut_loses_anything_and_two_calls_may_come_in_one_delta() -> Result<(), Fai
 
 #[test]
 fn arguments_stream_as_they_are_written_whatever_types_there_are() -> Result<(), Failure> {
-    // A string by its schema, also where it looks like an array.
+    // The schema says that it is a string, although it looks like an array.
     for text in ["Once upon a time, in a far country. ".repeat(40), "[1, 22, 333, ".repeat(120)] {
         let arguments = json!({"limit": 2, "check": true, "code": text}).to_string();
         each(|format| streams(format, &text, &arguments), 20)?;
@@ -224,7 +223,7 @@ fn arguments_stream_as_they_are_written_whatever_types_there_are() -> Result<(),
     Ok(())
 }
 
-/// Whether a string argument of this text comes as it is written; `false` where the template cannot write it.
+/// Whether a string argument with this text comes back unchanged; `false` if the template cannot write it.
 fn streams(format: &Format, text: &str, arguments: &str) -> Result<bool, Failure> {
     let Some(output) = format.write(&[("run", arguments)]) else { return Ok(false) };
     let mut stream = format.parser.stream(&format.options()?);
@@ -242,9 +241,9 @@ fn streams(format: &Format, text: &str, arguments: &str) -> Result<bool, Failure
             before = told;
         }
     }
-    // The key, and what may be the beginning of a marker.
+    // The key, and a possible beginning of a marker.
     assert!(most < 100, "{}: {most} bytes of a string were held back", format.name());
-    assert!(told > text.len(), "{}: only {told} bytes of arguments were told", format.name());
+    assert!(told > text.len(), "{}: only {told} bytes of arguments were reported", format.name());
     Ok(true)
 }
 

@@ -1,5 +1,5 @@
-//! Every case of the corpus through the committed specs, interpreted and compiled, at every cut. What does not hold
-//! yet is listed in `corpus_known_failures.txt`; the list may only shrink.
+//! Reads every case of the corpus with the parser of its committed spec, interpreted and compiled, cut at every place. Known
+//! failures are listed in `corpus_known_failures.txt`; the list may only shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ fn every_case_is_read_as_expected_interpreted_and_compiled() -> Result<(), Failu
     }
     let mended: Vec<&str> = known.into_keys().filter(|name| !failed.contains(*name)).collect();
     assert!(failures.is_empty(), "{} are new ({held} cases held):\n{}", failures.len(), failures.join("\n"));
-    assert!(mended.is_empty(), "these hold now; take them out of tests/corpus_known_failures.txt: {mended:?}");
+    assert!(mended.is_empty(), "these hold now; remove them from tests/corpus_known_failures.txt: {mended:?}");
     assert!(held > 0 && runs > 100 * held, "{held} cases held in {runs} runs: too few to show anything");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The interpreter and the compiled parser are the same parser: on every case, on every beginning of it and on damaged
-//! copies of it, and however the text is cut.
+//! The interpreted and the compiled parser of a spec agree: on every case, on every prefix of it, on damaged copies of it, and
+//! however the input is cut.
 
 use crate::support::{CorpusCase, Failure, Model, corpus, corpus_cases, models, own_cases, own_models};
 use unjinja::testing::{Cut, Random, Transcript};
@@ -31,7 +31,7 @@ fn compare(
         let Some(model) = models.iter().find(|model| model.is_for(&case.template)) else { continue };
         let parser = compiled(&case.template).ok_or("the spec is not compiled in")?;
         let pair = Pair { model, parser, options: &case.options, pieces: markers(&model.spec) };
-        // Shortest first, so that the failure that is shown is a small one.
+        // Shortest first, so that a failure shows a short text.
         let beginnings = (0..=case.output.len()).map(|end| case.output[..end].to_vec());
         let damaged = (0..DAMAGED).map(|seed| pair.damage(&case.output, &mut Random::new(seed)));
         for (seed, text) in (1..).zip(beginnings.chain(damaged)) {
@@ -82,7 +82,7 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// A copy of a text with a few bytes gone, repeated or put in, markers and parts of markers among them.
+    /// A copy of a text with a few bytes removed, repeated or inserted. Markers and parts of markers are inserted, too.
     fn damage(&self, text: &[u8], random: &mut Random) -> Vec<u8> {
         const ODD: [&[u8]; 12] =
             [b"\"", b"\\", b"{", b"}", b"]", b"<", b">", b"\n", b" ", b"\xFF", "é".as_bytes(), "😀".as_bytes()];
@@ -110,7 +110,7 @@ impl Pair<'_> {
     }
 }
 
-/// Every text of a spec that stands for something in the output.
+/// Every text of a spec that may occur in an output.
 fn markers(spec: &FormatSpec) -> Vec<String> {
     let parsed: toml::Table = spec.to_toml().parse().unwrap_or_default();
     let mut out = Vec::new();

@@ -1,5 +1,5 @@
-//! Grammars of our own templates: they load, accept what templates render, and what is drawn from them is read as
-//! calls.
+//! Grammars of our own templates: they load, they accept what the templates render, and the parsers read random sentences of
+//! them as calls.
 
 use crate::support::grammar::{load, refuses, rendered, sentences, wrong_calls};
 use crate::support::{Failure, Model, corpus, models, own_models, root};
@@ -9,7 +9,7 @@ use unjinja::{Options, Tools, parse};
 use unjinja_render::Template;
 use unjinja_spec::Channel;
 
-/// How many sentences are drawn of each grammar.
+/// How many random sentences of each grammar are read.
 const SENTENCES: usize = 200;
 
 fn all_models() -> Result<Vec<Model>, Failure> {
@@ -42,7 +42,7 @@ fn every_constant_loads() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The ways of asking for calls that are drawn from.
+/// The grammar options that sentences are drawn under.
 fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)> {
     let options = GrammarOptions::new;
     vec![
@@ -111,7 +111,7 @@ fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Nothing but JSON announces a call: without offered names there is none.
+/// A format in which no marker announces a call. Without offered names there are no calls.
 fn names_must_be_offered(model: &Model) -> bool {
     let tools = &model.spec.tools;
     tools.section_start.trim().is_empty()
@@ -119,7 +119,7 @@ fn names_must_be_offered(model: &Model) -> bool {
         && tools.function.name_prefix.trim().is_empty()
 }
 
-/// Tools whose schemas use what tools in the wild use.
+/// Tools whose schemas use the keywords that real tools use.
 const RICH: &str = r##"[
     {"name": "trip-plan", "parameters": {"type": "object", "additionalProperties": false,
         "required": ["when", "legs", "mode"], "properties": {
@@ -147,7 +147,7 @@ fn what_is_drawn_of_rich_schemas_fits_them() -> Result<(), Failure> {
         let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
         for sentence in sentences(&rules, 11, SENTENCES) {
             let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
-            // What the grammar says it does not check, it need not have checked.
+            // The grammar reports which keywords it does not check; those may be violated.
             let wider = |problem: &str| {
                 grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
                     "pattern" => problem.contains("does not match"),
@@ -193,7 +193,7 @@ fn answers_of_a_schema_are_read_as_its_values() -> Result<(), Failure> {
             if refuses(&grammar, &rules, text)?.is_none() != fits
                 && model.spec.generation_prompt[0].starts_in == Channel::Content
             {
-                problems.push(format!("{name}: {text:?} is to be {fits}"));
+                problems.push(format!("{name}: {text:?} should be {fits}"));
             }
         }
     }
@@ -245,7 +245,7 @@ fn what_templates_render_is_accepted() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A tool of which everything can be violated.
+/// A tool whose schema can be violated in many ways.
 const STRICT: &str = r#"[
     {"name": "book", "parameters": {"type": "object", "additionalProperties": false, "required": ["seat", "class"],
         "properties": {"seat": {"type": "integer", "minimum": 1, "maximum": 40},
@@ -263,17 +263,17 @@ const ARGUMENTS: [(&str, bool); 12] = [
     // A wrong type.
     (r#"{"seat": "three", "class": "first"}"#, false),
     (r#"{"seat": 3, "class": "first", "quiet": "yes"}"#, false),
-    // A stranger to the enumeration.
+    // A value that is not in the enumeration.
     (r#"{"seat": 3, "class": "third"}"#, false),
     // An integer out of range.
     (r#"{"seat": 0, "class": "first"}"#, false),
     (r#"{"seat": 41, "class": "first"}"#, false),
     (r#"{"seat": 3.5, "class": "first"}"#, false),
-    // An argument that is none.
+    // An argument that the schema does not have.
     (r#"{"seat": 3, "class": "first", "window": 1}"#, false),
 ];
 
-/// What the models of a folder write for calls: their templates render it.
+/// The calls that the templates of a folder render.
 fn writers() -> Result<Vec<(Model, Template)>, Failure> {
     let mut writers = Vec::new();
     for model in own_models()?.into_iter().filter(has_calls) {
@@ -291,7 +291,7 @@ fn writers() -> Result<Vec<(Model, Template)>, Failure> {
     Ok(writers)
 }
 
-/// A turn with these calls, drawn from the grammar of tools that take nothing else.
+/// A turn with these calls, drawn from a grammar whose tools accept nothing else.
 fn drawn(model: &Model, calls: &[(&str, &str)]) -> Option<String> {
     let [(name, arguments)] = calls else { return None };
     let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
@@ -326,10 +326,11 @@ fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> 
         let mut expect = |what: &str, text: &str, wanted: bool| -> Result<(), Failure> {
             for (grammar, rules) in &grammars {
                 let refused = refuses(grammar, rules, text)?;
-                // Before a trigger comes, a lazy grammar refuses nothing: then nothing is called.
+                // A lazy grammar refuses nothing before its trigger; without a trigger there is no call.
                 if refused.is_none() != wanted {
                     let lazy = grammar.lazy;
-                    problems.push(format!("{name}, {what}, lazy {lazy}, is to be {wanted}: {refused:?}\n    {text:?}"));
+                    problems
+                        .push(format!("{name}, {what}, lazy {lazy}, should be {wanted}: {refused:?}\n    {text:?}"));
                 } else if wanted {
                     accepted += 1;
                 } else {
@@ -339,7 +340,7 @@ fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> 
             Ok(())
         };
         let calls = |calls: &[(&str, &str)]| {
-            // Some templates have no words for calls, though their models do.
+            // Some templates cannot render calls, although their models write them.
             let rendered = unjinja_analyzer::render_calls(&template, &model.spec, calls);
             rendered.filter(|turn| turn.contains(calls[0].0)).or_else(|| drawn(&model, calls))
         };

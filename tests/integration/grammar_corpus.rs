@@ -1,5 +1,5 @@
-//! Grammars of the committed models against the corpus: the outputs that a peer held to a grammar, and the turns that
-//! the released templates render.
+//! Grammars of the committed models accept the outputs of the corpus that another implementation constrained by a grammar, and
+//! the turns that the released templates render.
 
 use crate::support::grammar::{load, refuses, rendered};
 use crate::support::{Failure, corpus, models};
@@ -8,7 +8,7 @@ use unjinja::Tools;
 use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja_render::Template;
 
-/// A row of the corpus' `cases.jsonl`, as far as a grammar is concerned.
+/// The fields of a row of `cases.jsonl` that a grammar depends on.
 struct Row {
     id: String,
     template: String,
@@ -61,7 +61,7 @@ fn every_output_that_a_peer_held_to_a_grammar_is_accepted() -> Result<(), Failur
         let compiled = unjinja_generated::by_file(&row.template).ok_or("the spec is not compiled in")?;
         let grammar = model.lowered.grammar(&model.spec, Some(&row.tools), &row.options);
         if compiled.grammar(&row.tools, &row.options) != grammar {
-            problems.push(format!("{}: the compiled parser makes another grammar", row.id));
+            problems.push(format!("{}: the compiled parser and the interpreter make different grammars", row.id));
         }
         let grammar = grammar.map_err(|error| format!("{}: {error}", row.id))?;
         if grammar.text.is_empty() {
@@ -75,7 +75,7 @@ fn every_output_that_a_peer_held_to_a_grammar_is_accepted() -> Result<(), Failur
         if !row.held {
             continue;
         }
-        // With the grammar for any tool as well, where it holds for calls.
+        // Also with the grammar for any tool, if the grammar is for calls.
         let any = model.lowered.grammar(&model.spec, None, &row.options)?;
         let mut refused = refuses(&grammar, &rules, &row.output)?;
         if refused.is_none() && grammar.lazy {

@@ -1,4 +1,4 @@
-//! The limits of a parser, each a constant or an option, each with an outcome that is known: a test at the limit, and one
+//! The limits of a parser. Each is a constant or an option and has a documented outcome; it is tested at the limit and
 //! beyond it.
 
 use unjinja::{ChatParser, DiagnosticKind, Event, MAX_HELD, MAX_NAME, MAX_SPACE, Message, Options, Tools, parse};
@@ -8,7 +8,7 @@ fn read(parser: &dyn ChatParser, output: &str) -> Message {
     parser.parse(output.into(), &Options::new().thinking(false))
 }
 
-/// The most that was held back at any time while a text came byte by byte.
+/// The most bytes held back at any time while an output was pushed byte by byte.
 fn held(parser: &dyn ChatParser, output: &str, options: &Options) -> (usize, Message) {
     let (mut stream, mut told, mut most) = (parser.stream(options), 0, 0);
     let mut message = Message::default();
@@ -59,7 +59,7 @@ fn a_name_has_no_white_space_within_however_it_is_cut() {
 
 #[test]
 fn so_much_is_held_back_and_more_is_text() {
-    // The arguments come before the name: until that is known it may be no call.
+    // The arguments come before the name; until the name is known, this may not be a call.
     let tools = Tools::from_json(r#"[{"name": "f"}]"#).unwrap();
     let options = Options::new().tools(&tools);
     for (length, is_call) in [(1000, true), (MAX_HELD - 1000, true), (MAX_HELD + 1000, false), (4 * MAX_HELD, false)] {
@@ -92,7 +92,7 @@ fn values_nest_a_hundred_thousand_deep_and_deeper_ones_are_malformed() {
         let told = message.diagnostics.iter().any(|told| told.kind == DiagnosticKind::MalformedArguments);
         assert_eq!(!told, is_well, "{depth}: {:?}", message.diagnostics);
         assert_eq!(message.tool_calls.len(), 1, "{depth}");
-        // Well or not, they come as they stand, and no stack overflows.
+        // Well-formed or not, the arguments arrive unchanged, and no stack overflows.
         assert!(message.tool_calls[0].arguments.starts_with(&value[..1000]), "{depth}");
     }
 }
@@ -104,7 +104,7 @@ fn there_may_be_any_number_of_calls() {
     let message = read(&qwen3::Parser, &call.repeat(count));
     assert_eq!(message.tool_calls.len(), count);
     assert!(message.tool_calls.iter().all(|call| call.complete && call.name == "now"));
-    // More than one is told where one was allowed.
+    // A diagnostic tells that there is more than one call where one was allowed.
     let one = parse(qwen3::Parser, call.repeat(3).as_str(), &Options::new().thinking(false).parallel_tool_calls(false));
     let told = one.diagnostics.iter().filter(|told| told.kind == DiagnosticKind::ParallelCall).count();
     assert_eq!((one.tool_calls.len(), told), (3, 2));

@@ -1,5 +1,5 @@
-//! Promises of a stream that a finished message does not show: when a piece is reported, what is held back, and what
-//! `reset` hands back.
+//! Promises about streaming that a finished message does not show: when a piece is reported, what is held back, and what
+//! `reset` returns.
 
 use crate::support::{Failure, own_models};
 use unjinja::testing::Case;
@@ -46,7 +46,7 @@ fn a_bracket_in_arguments_waits_only_while_it_may_open_another_call() {
     assert_eq!(push(&mut stream, "[TOOL_CALLS]f[ARGS]{\"a\": "), ["call f", "arguments {\"a\": "]);
     assert_eq!(push(&mut stream, "[1"), ["arguments [1"]);
     assert_eq!(push(&mut stream, ", ["), ["arguments , "]);
-    // It waits, and so does the next one; what it is shows with the byte behind it.
+    // It is held back, and so is the next one; the byte after them decides.
     assert_eq!(push(&mut stream, "["), ["arguments ["]);
     assert_eq!(push(&mut stream, "2]"), ["arguments [2]"]);
     assert!(push(&mut stream, "[").is_empty());
@@ -101,7 +101,7 @@ fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failu
         }
         tried += 1;
         let case = |output: String| Case::new(output).name(name).generation_prompt(&spec.turn.assistant_start);
-        // The prompt opened no reasoning; where only its end is marked, it is over before the answer.
+        // The prompt did not open reasoning. Where only the end of reasoning has a marker, it ends before the answer.
         let before = if spec.reasoning.start.trim().is_empty() { spec.reasoning.end.as_str() } else { "" };
         case(format!("{before}Rain.{}", spec.turn.end)).content("Rain.").run(parser);
         case(format!("{before}Rain.{end}")).content("Rain.").run(parser);

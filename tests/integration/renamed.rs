@@ -1,11 +1,16 @@
-//! The proof that nothing keys on known text: every template of the corpus is rewritten in ways that keep its meaning
-//! (other names for its markers, other white space inside statements, comments), and its spec must stay the same but for
-//! the names. Before a rewrite is held against the analyzer, the renderer has to agree that it keeps the meaning, on all
-//! conversations of the corpus. What is known to differ is listed below with the reason; the list may only shrink.
+//! Shows that the analyzer does not recognise known templates by their text. Every template of the corpus is rewritten in
+//! ways that keep its meaning (other names for its markers, more white space inside statements, comments), and the spec of
+//! the rewritten template must be the same but for the names.
+//!
+//! A rewrite counts only if the renderer confirms, on all conversations of the corpus, that it kept the meaning. Known
+//! differences are listed below with their reasons; the list may only shrink.
+
+mod names;
+mod parts;
+mod space;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,14 +20,17 @@ use unjinja_analyzer::{Naming, analyze};
 use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
-/// What is done to a template.
+use names::{Name, Renaming, each_marker, names_of};
+use space::{commented, spaced};
+
+/// A way to rewrite a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rewrite {
     /// Markers get other names of the same shape and length.
     Names,
     /// Markers get other names of the same shape, twice as long.
     LongNames,
-    /// More white space inside statements, and between them where they drop it.
+    /// There is more white space inside statements, and between statements that trim it.
     Space,
     /// Statements are followed by comments.
     Comments,
@@ -33,393 +41,18 @@ const REWRITES: [Rewrite; 4] = [Rewrite::Names, Rewrite::LongNames, Rewrite::Spa
 /// Templates whose spec is known to change: which rewrite changes it, the file, and why.
 const KNOWN: &[(Rewrite, &str, &str)] = &[];
 
-// ----- the parts of a template -----
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Text that is written as it stands.
-    Text,
-    /// A string literal inside a statement or an expression, without its quotes.
-    Literal,
-    /// What else stands between `{%` and `%}`, `{{` and `}}`, delimiters and quotes included.
-    Code,
-    /// A comment, delimiters included.
-    Comment,
-}
-
-/// Cuts a template into its parts. Together they are the template.
-fn parts(source: &str) -> Vec<(Kind, Range<usize>)> {
-    let mut parts = Vec::new();
-    let mut at = 0;
-    while at < source.len() {
-        let open = ["{{", "{%", "{#"].iter().filter_map(|open| source[at..].find(open)).min();
-        let start = open.map_or(source.len(), |offset| at + offset);
-        parts.push((Kind::Text, at..start));
-        let Some(opener) = source[start..].get(..2) else { break };
-        if opener == "{#" {
-            at = source[start..].find("#}").map_or(source.len(), |offset| start + offset + 2);
-            parts.push((Kind::Comment, start..at));
-            continue;
-        }
-        at = tag(source, start, if opener == "{%" { "%}" } else { "}}" }, &mut parts);
-        let word = source[start..at].trim_matches(|c: char| c.is_whitespace() || "{}%-+".contains(c));
-        if opener == "{%" && word == "raw" {
-            let rest = source[at..].find("endraw").map_or(source.len(), |offset| at + offset);
-            let end = source[..rest].rfind("{%").unwrap_or(rest);
-            parts.push((Kind::Text, at..end));
-            at = end;
-        }
-    }
-    parts.retain(|(_, range)| !range.is_empty());
-    parts
-}
-
-/// The parts of one statement or expression that begins at `start`; returns where it ends.
-fn tag(source: &str, start: usize, close: &str, parts: &mut Vec<(Kind, Range<usize>)>) -> usize {
-    let (mut code, mut at, mut depth) = (start, start + 2, 0usize);
-    while let Some(c) = source[at..].chars().next() {
-        // A dictionary may end just before the expression does.
-        if source[at..].starts_with(close) && (depth == 0 || close == "%}") {
-            parts.push((Kind::Code, code..at + 2));
-            return at + 2;
-        }
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            '"' | '\'' => {
-                let end = literal_end(source, at + 1, c);
-                parts.push((Kind::Code, code..at + 1));
-                parts.push((Kind::Literal, at + 1..end));
-                code = end;
-                at = end;
-            }
-            _ => {}
-        }
-        at = (at + c.len_utf8()).min(source.len());
-    }
-    parts.push((Kind::Code, code..source.len()));
-    source.len()
-}
-
-/// Where the quote stands that ends a literal.
-fn literal_end(source: &str, from: usize, quote: char) -> usize {
-    let mut escaped = false;
-    for (offset, c) in source[from..].char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == quote => return from + offset,
-            _ => {}
-        }
-    }
-    source.len()
-}
-
-/// What a part says, with the offset in the source of each of its bytes. Escapes count as what they stand for.
-fn said(source: &str, kind: Kind, range: &Range<usize>) -> (String, Vec<usize>) {
-    let (mut text, mut offsets) = (String::new(), Vec::new());
-    let mut chars = source[range.clone()].char_indices();
-    while let Some((offset, c)) = chars.next() {
-        let c = match c {
-            '\\' if kind == Kind::Literal => match chars.next() {
-                Some((_, 'n' | 'r')) => '\n',
-                Some((_, 't')) => '\t',
-                Some((_, c)) => c,
-                None => c,
-            },
-            c => c,
-        };
-        text.push(c);
-        offsets.extend(std::iter::repeat_n(range.start + offset, c.len_utf8()));
-    }
-    (text, offsets)
-}
-
-// ----- names -----
-
-/// A name that a marker has: what is renamed, wherever it stands as one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Name {
-    /// Of tags: `tool_call` of `<tool_call>`, `</tool_call>` and `<|tool_call>`, `function` of `<function=`.
-    Tag(String),
-    /// Words that stand by themselves: `Action:`, `functools`; also an attribute's name with its `=`.
-    Words(String),
-}
-
-/// Words that are roles or fields of messages, too.
-const FIELDS: [&str; 9] =
-    ["assistant", "content", "developer", "function", "name", "system", "tool", "tool_calls", "user"];
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '▁')
-}
-
-fn is_frill(c: char) -> bool {
-    matches!(c, '|' | '｜' | '/')
-}
-
-impl Name {
-    /// The names in a marker.
-    fn of_marker(marker: &str, names: &mut BTreeSet<Name>) {
-        let mut rest = marker;
-        while let Some(at) = rest.find(['<', '[']) {
-            let (before, tag) = rest.split_at(at);
-            Self::of_words(before, names);
-            let (open, close) = if tag.starts_with('<') { ('<', '>') } else { ('[', ']') };
-            let end = tag.find(close).unwrap_or(tag.len());
-            let inner = &tag[1..end];
-            let body = inner.trim_start_matches(is_frill);
-            let ends = |c: char| open == '<' && (c.is_whitespace() || "<={}()\"',".contains(c));
-            let body = body[..body.find(ends).unwrap_or(body.len())].trim_end_matches(is_frill);
-            let upper = |c: char| c.is_ascii_uppercase() || matches!(c, '_' | ' ' | '0'..='9');
-            let fits = open == '<' || body.chars().all(upper);
-            if fits && body.starts_with(|c: char| c.is_alphabetic()) {
-                names.insert(Name::Tag(body.to_owned()));
-            }
-            Self::of_attributes(inner, names);
-            rest = &tag[end..];
-        }
-        // What an unfinished tag leaves to the marker after it.
-        match rest.split_once('>') {
-            Some((attributes, words)) => {
-                Self::of_attributes(attributes, names);
-                Self::of_words(words, names);
-            }
-            None => Self::of_words(rest, names),
-        }
-    }
-
-    fn of_attributes(text: &str, names: &mut BTreeSet<Name>) {
-        for (at, _) in text.match_indices("=\"") {
-            let word = &text[text[..at].rfind(|c| !is_word(c)).map_or(0, |start| start + 1)..at];
-            if !word.is_empty() && word.is_ascii() && word.len() < at {
-                names.insert(Name::Words(format!("{word}=")));
-            }
-        }
-    }
-
-    fn of_words(text: &str, names: &mut BTreeSet<Name>) {
-        for line in text.split('\n') {
-            let words = line.trim_matches(|c: char| c.is_whitespace() || "<>[]{}()\"'=,".contains(c));
-            let letters = words.chars().filter(char::is_ascii_alphabetic).count();
-            // What holds a quote is the key of an object.
-            if letters > 1 && !words.contains('"') && !FIELDS.contains(&words) {
-                names.insert(Name::Words(words.to_owned()));
-            }
-        }
-    }
-
-    /// Where the name stands in a text.
-    fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let (Name::Tag(body) | Name::Words(body)) = self;
-        let stands = |at: usize| {
-            let (before, after) = (&text[..at], text[at + body.len()..].chars().next());
-            let ends = !body.ends_with(is_word) || !after.is_some_and(is_word);
-            ends && match self {
-                Name::Tag(_) => before.trim_end_matches(is_frill).ends_with(['<', '[']),
-                Name::Words(_) => !before.ends_with(is_word),
-            }
-        };
-        text.match_indices(body.as_str()).filter(|(at, _)| stands(*at)).map(|(at, _)| at..at + body.len()).collect()
-    }
-}
-
-/// A change of names: each letter of a name becomes another one, in its case.
-#[derive(Clone, Debug, Default)]
-struct Renaming {
-    names: Vec<Name>,
-    /// Names become twice as long; else they keep their length.
-    longer: bool,
-}
-
-impl Renaming {
-    /// Where the names stand in a text, byte by byte.
-    fn places(&self, text: &str) -> BTreeSet<usize> {
-        self.names.iter().flat_map(|name| name.places(text)).flatten().collect()
-    }
-
-    /// A text with other letters at these places.
-    fn with_letters(&self, text: &str, places: &BTreeSet<usize>) -> String {
-        // Alphabetical order is not kept, and no letter.
-        const OTHERS: &[u8; 26] = b"qhzvkxwdyrbptmgjfuceisoanl";
-        let other = |c: char, by: u8| match c {
-            'a'..='z' => char::from(OTHERS[usize::from((c as u8 - b'a' + by) % 26)]),
-            _ => char::from(OTHERS[usize::from((c as u8 - b'A' + by) % 26)]).to_ascii_uppercase(),
-        };
-        let mut out = String::with_capacity(text.len());
-        for (at, c) in text.char_indices() {
-            if !c.is_ascii_alphabetic() || !places.contains(&at) {
-                out.push(c);
-                continue;
-            }
-            out.push(other(c, 0));
-            if self.longer {
-                out.push(other(c, 9));
-            }
-        }
-        out
-    }
-
-    fn text(&self, text: &str) -> String {
-        self.with_letters(text, &self.places(text))
-    }
-
-    /// The template with other names in what it writes and in its string literals, and nowhere else.
-    fn template(&self, source: &str) -> String {
-        let mut places = BTreeSet::new();
-        for (kind, range) in parts(source) {
-            if matches!(kind, Kind::Text | Kind::Literal) {
-                let (text, offsets) = said(source, kind, &range);
-                places.extend(self.places(&text).into_iter().map(|at| offsets[at]));
-            }
-        }
-        self.with_letters(source, &places)
-    }
-
-    /// The conversation with other names in what people and models wrote.
-    fn conversation(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => self.text(text).into(),
-            Value::Array(items) => items.iter().map(|item| self.conversation(item)).collect(),
-            Value::Object(map) => {
-                let said = |(key, value): (&String, &Value)| {
-                    let keep = matches!(key.as_str(), "role" | "type" | "name" | "id" | "tool_call_id");
-                    (key.clone(), if keep { value.clone() } else { self.conversation(value) })
-                };
-                Value::Object(map.iter().map(said).collect())
-            }
-            other => other.clone(),
-        }
-    }
-
-    /// Whether the renamed template writes the renamed texts.
-    fn holds(&self, source: &str, contexts: &[Value], originals: &[Option<String>]) -> bool {
-        let Ok(template) = Template::parse("renamed", &self.template(source)) else { return false };
-        let is_tag = |name: &&Name| matches!(name, Name::Tag(_));
-        let tags = Self { names: self.names.iter().filter(is_tag).cloned().collect(), longer: self.longer };
-        contexts.iter().zip(originals).all(|(context, original)| {
-            let text = template.render(&tags.conversation(context)).ok();
-            text == original.as_ref().map(|original| self.text(original))
-        })
-    }
-}
-
-/// The names that the markers of a spec have.
-fn names_of(spec: &FormatSpec) -> Result<BTreeSet<Name>, Failure> {
-    let mut names = BTreeSet::new();
-    each_marker(&mut serde_json::to_value(spec)?, &mut |marker| Name::of_marker(marker, &mut names));
-    Ok(names)
-}
-
-/// Calls `visit` on every text of a spec that a template writes, and not on names of fields and variables.
-fn each_marker(spec: &mut Value, visit: &mut dyn FnMut(&mut String)) {
-    const OTHERS: [&str; 17] = [
-        "template",
-        "capabilities",
-        "evidence",
-        "tokens",
-        "unsupported",
-        "mode",
-        "format",
-        "starts_in",
-        "position",
-        "field",
-        "switch",
-        "function_field",
-        "name_field",
-        "args_field",
-        "id_field",
-        "gen_id_field",
-        "parameter_order",
-    ];
-    match spec {
-        Value::String(text) => visit(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| each_marker(item, visit)),
-        Value::Object(map) => {
-            let markers = map.iter_mut().filter(|(key, _)| !OTHERS.contains(&key.as_str()));
-            markers.for_each(|(_, value)| each_marker(value, visit));
-        }
-        _ => {}
-    }
-}
-
-// ----- white space and comments -----
-
-/// A template with more white space inside its statements and expressions, and beside those that drop it.
-fn spaced(source: &str) -> String {
-    let mut out = String::with_capacity(source.len() * 2);
-    for (kind, range) in parts(source) {
-        let text = &source[range];
-        if kind != Kind::Code {
-            out.push_str(text);
-            continue;
-        }
-        let (mut inner, mut open, mut close) = (text, "", "");
-        if text.starts_with("{{") || text.starts_with("{%") {
-            let sign = text[2..].starts_with(['-', '+']);
-            (open, inner) = text.split_at(if sign { 3 } else { 2 });
-        }
-        if inner.ends_with("}}") || inner.ends_with("%}") {
-            let sign = inner[..inner.len() - 2].ends_with(['-', '+']);
-            (inner, close) = inner.split_at(inner.len() - if sign { 3 } else { 2 });
-        }
-        // What a dash drops may be anything.
-        out.push_str(if open.ends_with('-') { "\n \n" } else { "" });
-        out.push_str(open);
-        out.push_str(if open.is_empty() { "" } else { "  " });
-        out.push_str(&inner.replace(' ', "  "));
-        out.push_str(if close.is_empty() { "" } else { " \t" });
-        out.push_str(close);
-        out.push_str(if close.starts_with('-') { "\n \n" } else { "" });
-    }
-    out
-}
-
-/// What the comments say: things that a reader of the template's text, instead of its renders, might take for markers,
-/// fields and switches.
-const REMARK: &str = "<remark> [REMARK] enable_thinking, thinking: 'reasoning' and \"reasoning_content\" </remark>";
-
-/// A template with a comment after each statement. A comment trims white space just as the statement before it does.
-fn commented(source: &str) -> String {
-    let mut out = String::with_capacity(source.len() * 4);
-    let mut statement = String::new();
-    for (kind, range) in parts(source) {
-        let text = &source[range];
-        out.push_str(text);
-        if kind != Kind::Code {
-            continue;
-        }
-        if text.starts_with("{%") || text.starts_with("{{") {
-            statement.clear();
-        }
-        statement.push_str(text);
-        let is_raw = statement.trim_start_matches(['{', '%', '-', '+', ' ']).starts_with("raw");
-        if !statement.starts_with("{%") || is_raw || text.ends_with("+%}") {
-            continue;
-        }
-        if text.ends_with("-%}") {
-            out.push_str(&format!("{{#- {REMARK} -#}}"));
-        } else if text.ends_with("%}") {
-            out.push_str(&format!("{{# {REMARK} #}}"));
-        }
-    }
-    out
-}
-
-// ----- the experiment -----
-
-/// What became of one template.
+/// The results for one template.
 #[derive(Default)]
 struct Report {
-    /// Names found in its markers, and changed.
+    /// How many names were found in its markers and changed.
     renamed: usize,
-    /// Names that the template puts together, so that they stand nowhere in it.
+    /// Names that the template assembles from pieces, so that they cannot be replaced in its text.
     built: Vec<Name>,
-    /// Names that cannot be changed alone without changing what the template does.
+    /// Names that cannot be changed without changing what the template does.
     bound: Vec<Name>,
     /// Rewrites whose spec was compared.
     tried: BTreeSet<Rewrite>,
-    /// Rewrites that the renderer found to change the template.
+    /// Rewrites that changed the meaning, as the renderer found.
     wrong: BTreeSet<Rewrite>,
     /// How the specs of rewrites differ.
     differences: BTreeMap<Rewrite, String>,
@@ -435,7 +68,7 @@ fn analyzed(file: &str, source: &str) -> Result<FormatSpec, String> {
     analyze(&template, &Naming::of_file(file)).map_err(|e| e.problem)
 }
 
-/// What is to be equal.
+/// The part of a spec that must be equal for a template and its rewrite.
 fn comparable(spec: &FormatSpec, renaming: &Renaming) -> Result<Value, Failure> {
     let mut spec = spec.clone();
     spec.template.sha256.clear();
@@ -450,7 +83,7 @@ fn comparable(spec: &FormatSpec, renaming: &Renaming) -> Result<Value, Failure> 
     Ok(value)
 }
 
-/// The leaves in which two values differ.
+/// Lists the leaves in which two values differ.
 fn differences(expected: &Value, found: &Value, path: &str, out: &mut Vec<String>) {
     if expected == found {
         return;

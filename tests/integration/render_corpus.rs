@@ -1,4 +1,5 @@
-//! Every render of the corpus, byte for byte. The oracle is Python's Jinja2, set up as Hugging Face does.
+//! Compares every render of the corpus byte for byte with the recorded one, which Python's Jinja2 made as Hugging Face
+//! configures it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,14 +13,14 @@ fn text<'a>(row: &'a Value, key: &str) -> Option<&'a str> {
     row.get(key).and_then(Value::as_str)
 }
 
-/// Where two texts part, with a little of both.
+/// The first difference of two texts, with some context of both.
 fn difference(ours: &str, theirs: &str) -> String {
     let common: usize = ours.chars().zip(theirs.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
     let rest = |s: &str| s.get(common..).unwrap_or("").chars().take(60).collect::<String>();
     format!("at byte {common}: ours {:?}, expected {:?}", rest(ours), rest(theirs))
 }
 
-/// Renders all rows of `folder/renders.jsonl` and returns how many texts there were to match.
+/// Renders all rows of `folder/renders.jsonl`; returns how many texts were compared.
 fn check(corpus: &Path, folder: &Path) -> Result<usize, Failure> {
     let conversations: Vec<Value> = serde_json::from_str(&fs::read_to_string(corpus.join("conversations.json"))?)?;
     let contexts: BTreeMap<&str, &Value> =
@@ -47,7 +48,7 @@ fn check(corpus: &Path, folder: &Path) -> Result<usize, Failure> {
             }
             Err(e) => Err(e.to_string()),
         };
-        // Where the oracle has an error, ours may be either; it must only come back.
+        // Where Python reports an error, ours may render or fail; it must only return.
         let Some(expected) = text(&row, "text") else { continue };
         texts += 1;
         match rendered {

@@ -9,13 +9,13 @@ use unjinja::{ChatParser, Message, Options};
 use unjinja_analyzer::verify;
 use unjinja_render::Template;
 
-/// How many messages of each template.
+/// How many messages are rendered for each template.
 const MESSAGES: u32 = 60;
 
-/// Other messages than those by which a spec is judged when it is made.
+/// A seed that differs from the one of `analyze`, so that these are other messages.
 const SEED: u64 = 4711;
 
-/// What differs between what was rendered and what was read, white space at the ends of texts aside.
+/// How the message that was read differs from the one that was rendered, apart from white space at the ends of texts.
 fn difference(expected: &Message, found: &Message) -> Option<String> {
     let value = |text: &str| serde_json::from_str::<Value>(text).ok();
     let calls = |message: &Message| -> Vec<(String, Option<Value>, bool)> {

@@ -1,8 +1,9 @@
-//! What the packages say about themselves and what they depend on: no unsafe code, and nothing that needs a newer
-//! compiler than is promised.
+//! The manifests and the dependencies of the packages: no unsafe code, complete metadata of what is published, and no
+//! dependency that needs a newer compiler than is promised.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{Failure, root};
@@ -35,7 +36,7 @@ fn host() -> Result<String, Failure> {
     Ok(host.ok_or("`rustc -vV` does not name its platform")?.to_owned())
 }
 
-/// The packages of the repository that are no part of the workspace.
+/// The packages of the repository that are outside the workspace.
 const OUTSIDE: [&str; 2] = ["dev/engine/Cargo.toml", "dev/benches/peers/Cargo.toml"];
 
 #[test]
@@ -64,16 +65,17 @@ fn no_crate_of_ours_may_hold_unsafe_code() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A version as cargo writes it, for comparing.
+/// A version number as cargo writes it, in a form that can be compared.
 fn version(text: &str) -> [u64; 3] {
     let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
     [(); 3].map(|()| parts.next().unwrap_or(0))
 }
 
-/// Dependencies that need a newer compiler than is promised, and what for. The promise holds without them.
+/// Dependencies that need a newer compiler than is promised, and the optional feature that uses them. The promise holds
+/// without that feature.
 const NEWER: [(&str, &str); 1] = [("hf-hub", "the feature `fetch` of the command line")];
 
-/// Over what is linked and built: normal and build dependencies of what is published.
+/// Covers the normal and build dependencies of published packages.
 #[test]
 fn nothing_that_is_published_needs_a_newer_compiler() -> Result<(), Failure> {
     let metadata = metadata()?;
@@ -117,5 +119,37 @@ fn nothing_that_is_published_needs_a_newer_compiler() -> Result<(), Failure> {
     }
     assert!(newer.is_empty(), "{newer:?}");
     assert!(seen.len() > 30, "{} packages are too few", seen.len());
+    Ok(())
+}
+
+/// What crates.io and docs.rs show about a package. `cargo package` checks only a part of it.
+#[test]
+fn every_published_package_describes_itself() -> Result<(), Failure> {
+    let metadata = metadata()?;
+    let members = metadata["workspace_members"].as_array().ok_or("no members")?;
+    let (mut missing, mut published) = (Vec::new(), 0);
+    for package in metadata["packages"].as_array().ok_or("no packages")? {
+        if !members.contains(&package["id"]) || !package["publish"].is_null() {
+            continue;
+        }
+        published += 1;
+        let name = package["name"].as_str().ok_or("no name")?;
+        let folder = package["manifest_path"].as_str().and_then(|path| Path::new(path).parent()).ok_or("no folder")?;
+        let text = |key: &str| package[key].as_str().is_some_and(|text| !text.trim().is_empty());
+        // crates.io accepts at most five of each.
+        let list = |key: &str| package[key].as_array().is_some_and(|list| (1..=5).contains(&list.len()));
+        let checks = [
+            ("description", text("description")),
+            ("license", text("license")),
+            ("repository", text("repository")),
+            ("keywords", list("keywords")),
+            ("categories", list("categories")),
+            ("metadata.docs.rs", package["metadata"]["docs"]["rs"].is_object()),
+            ("readme", package["readme"].as_str().is_some_and(|readme| folder.join(readme).is_file())),
+        ];
+        missing.extend(checks.iter().filter(|(_, holds)| !holds).map(|(what, _)| format!("{name}: {what}")));
+    }
+    assert!(published >= 11, "{published} packages");
+    assert!(missing.is_empty(), "these manifests lack something:\n{}", missing.join("\n"));
     Ok(())
 }

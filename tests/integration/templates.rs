@@ -1,5 +1,5 @@
-//! Our own templates through the parsers that the build script compiled: the cases of `tests/cases`, and messages that
-//! a template renders and its parser reads back.
+//! Tests the parsers that the build script compiled from our own templates: with the cases of `tests/cases`, and with messages
+//! that the template renders and the parser reads back.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,7 +56,7 @@ fn every_template_has_cases() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Conversations that every template is given: the assistant's message is `content`, `reasoning`, `calls`.
+/// The assistant messages that every template is given, as `content`, `reasoning` and `calls`.
 #[test]
 fn what_a_template_renders_is_read_back() -> Result<(), Failure> {
     let tools: Value = serde_json::from_str(&fs::read_to_string(root().join("tests/cases/tools.json"))?)?;
@@ -133,7 +133,7 @@ fn assistant(message: &Value, as_text: bool) -> Value {
     out
 }
 
-/// What the output stands for: as much of the message as the template wrote.
+/// The message that the output should be read as: the parts that the template rendered.
 fn expectation(output: &str, message: &Value) -> Case {
     let written = |key: &str| message[key].as_str().filter(|text| output.contains(text.trim())).unwrap_or_default();
     let mut case = Case::new(output).content(written("content")).reasoning(written("reasoning"));

@@ -1,5 +1,5 @@
-//! How often a byte is looked at, however the text is cut: a bounded number of times, of every model and on texts
-//! made to hurt. What is read twice counts twice.
+//! Parsers read each byte a bounded number of times, however the input is cut: with every model, and on adversarial inputs. A
+//! byte that is read twice counts twice.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use crate::support::{Failure, corpus, corpus_cases, models, own_cases, own_model
 use crate::workload_inputs::Markers;
 use unjinja::{ChatParser, Options};
 
-/// On what models write.
+/// The bound for outputs that models write.
 const ORDINARY: f64 = 2.0;
 
-/// On what is made to hurt.
+/// The bound for adversarial inputs.
 const ADVERSARIAL: f64 = 4.0;
 
 /// How the text is cut: byte by byte, in small pieces, whole.
 const PIECES: [usize; 4] = [1, 4, 16, usize::MAX];
 
-/// Bytes looked at per byte fed, those of the prompt among them: the worst over all cuts, and the cut.
+/// Bytes read, divided by bytes pushed (prompt included): the highest ratio of all cuts, and that cut.
 fn work(parser: &dyn ChatParser, text: &[u8], options: &Options) -> (f64, usize) {
     let of = |size: usize| {
         let mut stream = parser.stream(options);
@@ -28,7 +28,7 @@ fn work(parser: &dyn ChatParser, text: &[u8], options: &Options) -> (f64, usize)
     PIECES.map(of).into_iter().fold((0.0, 0), |worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
-/// The worst of many, and where it was.
+/// The highest of many ratios, and the case that has it.
 #[derive(Default)]
 struct Worst {
     ratio: f64,
@@ -62,7 +62,7 @@ fn ordinary_text_is_looked_at_twice_at_most() -> Result<(), Failure> {
         let parsers = unjinja_app::all();
         let parser = parsers.iter().find(|p| p.facts().files.contains(&case.template.as_str()));
         let parser = *parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
-        // Bytes that are no UTF-8 are no ordinary text.
+        // Bytes that are not UTF-8 are not what models write.
         if std::str::from_utf8(&case.output).is_ok() {
             worst.note(ORDINARY, work(parser, &case.output, &case.options), || case.id.clone());
         }
@@ -96,11 +96,11 @@ fn no_text_is_looked_at_more_than_four_times() -> Result<(), Failure> {
     Ok(())
 }
 
-/// On any text whatsoever; the fuzz targets hold parsers to it.
+/// The bound for any input; the fuzz targets check it, too.
 const ANY: f64 = 8.0;
 
-/// Found by fuzzing: beginnings of markers so close together that whole markers are searched for, and a marker right
-/// behind them; and openers of calls by the dozen in a text that ends within a name.
+/// Found by fuzzing: beginnings of markers so close together that the search switches to whole markers, with a marker right
+/// after them; and dozens of call openers in a text that ends within a name.
 #[test]
 fn nothing_is_searched_for_further_than_the_text_has_come() -> Result<(), Failure> {
     let mut worst = Worst::default();
@@ -121,10 +121,10 @@ fn nothing_is_searched_for_further_than_the_text_has_come() -> Result<(), Failur
     Ok(())
 }
 
-/// The length of a text made to hurt, in bytes.
+/// The length of an adversarial input, in bytes.
 const LENGTH: usize = 16 * 1024;
 
-/// What is repeated to hurt a parser: what its markers begin with, over and over.
+/// Texts to repeat as an adversarial input: beginnings of the markers that the parser searches for.
 fn units(markers: &Markers) -> BTreeSet<String> {
     let common =
         ["<", "[", "{", "{\"", "\"\\", "`", ">", "\n", " ", "\n<", " {", "<|", "</", "{\"name\": \"", "\u{1f980}<"];
@@ -134,7 +134,7 @@ fn units(markers: &Markers) -> BTreeSet<String> {
         units.insert(marker[..last].to_owned());
         units.insert(marker.clone());
         units.insert(format!("{marker} "));
-        // Found by fuzzing: what confirms a marker may be white space for long.
+        // Found by fuzzing: much white space may come before the text that confirms a marker.
         units.insert(format!("{marker}{}", "\r".repeat(54)));
         units.insert(format!("{marker}{}", &marker[..last]));
     }

@@ -1,5 +1,5 @@
-//! What the benchmarks measure is what the parsers are for: every workload comes back as the message that it was made
-//! of, whole and in pieces.
+//! Every workload of the benchmarks is read as the message that it was made from, in one piece and in small ones. A benchmark
+//! therefore measures correct parsing.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ fn formats() -> Result<Vec<Format>, Failure> {
     Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))
 }
 
-/// What is wrong with what the parser makes of a workload, whole and in pieces of so many bytes.
+/// How the parsed workload differs from its message, in one piece and in pieces of several sizes.
 fn problems(workload: &Workload) -> Result<Vec<String>, Failure> {
     let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == workload.format);
     let parser = parser.ok_or_else(|| format!("no parser for {}", workload.format))?;

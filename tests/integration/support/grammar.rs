@@ -1,5 +1,5 @@
-//! What the tests of grammars share: where a lazy grammar begins, what a grammar does with a text, and whether what a
-//! parser made of a sentence is what the grammar promised.
+//! Helpers for tests of grammars: where a lazy grammar begins, whether a grammar accepts a text, and whether the calls that a
+//! parser read from a sentence satisfy the grammar's tools.
 
 use fancy_regex::Regex;
 use serde_json::Value;
@@ -10,12 +10,12 @@ use unjinja_render::Template;
 
 use super::{Failure, Model};
 
-/// A grammar's rules, as the engine would load them.
+/// Loads the rules of a grammar as an engine would.
 pub fn load(grammar: &Grammar) -> Result<Rules, Failure> {
     Rules::parse(&grammar.text).map_err(|error| format!("{error}\n{}", grammar.text).into())
 }
 
-/// Where in an output the grammar begins; `None` where a lazy grammar is never triggered.
+/// The offset in an output at which the grammar begins to apply; `None` if no trigger of a lazy grammar occurs.
 pub fn begins(grammar: &Grammar, output: &str) -> Result<Option<usize>, Failure> {
     if !grammar.lazy {
         return Ok(Some(0));
@@ -54,7 +54,7 @@ pub fn sentences(rules: &Rules, seed: u64, count: usize) -> Vec<String> {
     (0..count).filter_map(|number| rules.sample(&mut seed, limits[number % limits.len()])).collect()
 }
 
-/// What is wrong with the calls that were read from a sentence of a grammar that has calls.
+/// The first problem of the calls that were read from a sentence of a grammar for calls.
 pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
     if message.tool_calls.is_empty() {
         return Some("no call was read".to_owned());
@@ -68,7 +68,7 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
         }
         let arguments: Value = match serde_json::from_str(&call.arguments) {
             Ok(arguments) => arguments,
-            // JSON has numbers that no double is as large as.
+            // JSON may contain numbers that are too large for a double.
             Err(error) if error.to_string().contains("number out of range") => continue,
             Err(error) => return Some(format!("{error}: {}", call.arguments)),
         };
@@ -81,7 +81,7 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
     None
 }
 
-/// Checks the turns that a template renders; how many had calls, and how many none.
+/// Checks that grammars accept the turns that a template renders. Returns how many turns had calls, and how many had none.
 pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) -> Result<(usize, usize), Failure> {
     let name = &model.spec.template.name;
     let (mut calls, mut texts, mut wrong) = (0, 0, 0);
@@ -102,7 +102,7 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
             calls += 1;
             grammars.push(any);
         }
-        // The order of properties is the schema's; this schema was put together from several calls.
+        // A grammar demands the schema's order of properties. This schema is assembled from several calls, so a call may differ.
         if !turn.message.tool_calls.is_empty() && in_order(&turn.message, &turn.tools) {
             grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &options())?);
             let required = options().tool_choice(ToolChoice::Required);
@@ -124,7 +124,7 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
     Ok((calls, texts))
 }
 
-/// Whether all arguments stand in the order in which the schema has them.
+/// Whether all arguments are in the order of the schema's properties.
 fn in_order(message: &Message, tools: &Tools) -> bool {
     message.tool_calls.iter().all(|call| {
         let properties = tools.get(&call.name).and_then(|tool| tool.parameters["properties"].as_object().cloned());

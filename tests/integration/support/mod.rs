@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: where the corpus is, its cases, the committed specs.
+//! Helpers for the end-to-end tests: the cases of the corpus and of our own templates, and the committed specs.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub fn own_models() -> Result<Vec<Model>, Failure> {
     supported.map(|spec| Ok(Model { lowered: Lowered::new(&spec)?, spec })).collect()
 }
 
-/// A case, and what a parser of it is given.
+/// A case: an output, the options to parse it with, and the expected message.
 pub struct CorpusCase {
     pub id: String,
     /// The file name of the template.
@@ -55,7 +55,7 @@ pub struct CorpusCase {
     pub output: Vec<u8>,
     pub options: Options,
     pub case: Case,
-    /// Why the case does not hold yet, where that is known.
+    /// Why the case fails, if it is a known failure.
     pub known_failure: Option<String>,
 }
 
