@@ -6,6 +6,9 @@ use std::path::Path;
 use crate::workload_inputs::{Failure, Format, SIZES, Workload};
 use unjinja::{Chunk, Message};
 
+/// How many turns of the mixture are tried of each format; every kind comes more than once.
+const TURNS: usize = 60;
+
 fn formats() -> Result<Vec<Format>, Failure> {
     Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))
 }
@@ -44,6 +47,21 @@ fn every_workload_comes_back() -> Result<(), Failure> {
         for workload in workloads {
             count += 1;
             failures.extend(problems(&workload)?);
+        }
+    }
+    assert!(failures.is_empty(), "{} of {count} do not hold:\n{}", failures.len(), failures.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn every_turn_of_the_mixture_comes_back() -> Result<(), Failure> {
+    let (mut failures, mut count) = (Vec::new(), 0);
+    for format in formats()? {
+        let turns = format.mixture(TURNS);
+        assert!(turns.len() >= TURNS / 4, "{}: only {} turns can be written", format.name, turns.len());
+        for turn in turns {
+            count += 1;
+            failures.extend(problems(&turn)?);
         }
     }
     assert!(failures.is_empty(), "{} of {count} do not hold:\n{}", failures.len(), failures.join("\n"));

@@ -9,8 +9,10 @@
 #![allow(dead_code, reason = "each benchmark compiles this on its own")]
 
 mod markers;
+mod mixture;
 mod shape;
 mod text;
+mod turn;
 
 use std::error::Error;
 use std::path::Path;
@@ -24,7 +26,7 @@ use unjinja_spec::ToolFormat;
 
 pub use markers::Markers;
 pub use shape::Shape;
-use shape::Turn;
+use turn::Turn;
 
 pub type Failure = Box<dyn Error>;
 
@@ -113,6 +115,11 @@ impl Format {
         let again = units * size as f64 / first.output.len() as f64;
         let off = (first.output.len() as f64 / size as f64 - 1.0).abs();
         if off < 0.005 { Some(first) } else { self.written(shape, again.max(1.0) as usize) }
+    }
+
+    /// Realistic turns of this format: those of the first `count` of [`Shape::Mixed`] that the template can write.
+    pub fn mixture(&self, count: usize) -> Vec<Workload> {
+        (0..count).filter_map(|number| self.written(&Shape::Mixed, number)).collect()
     }
 
     /// The shape with so many units, as the template writes it.

@@ -5,7 +5,9 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use super::markers::Markers;
+use super::mixture;
 use super::text;
+use super::turn::Turn;
 
 /// A kind of output. What varies with the format (first bytes and beginnings of its markers) is in the variant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +52,8 @@ pub enum Shape {
     BlankArgument,
     /// A string argument with a line break before each letter.
     LinesArgument,
+    /// One turn of the mixture of realistic turns. The number of units says which one; it has its own length.
+    Mixed,
 }
 
 impl fmt::Display for Shape {
@@ -119,6 +123,7 @@ impl Shape {
             Shape::EscapesArgument => "escapes argument",
             Shape::BlankArgument => "blank argument",
             Shape::LinesArgument => "lines argument",
+            Shape::Mixed => "mixed",
         }
     }
 
@@ -137,6 +142,7 @@ impl Shape {
                 | Nested
                 | SmallValues
                 | ManyArguments
+                | Mixed
         )
     }
 
@@ -150,7 +156,7 @@ impl Shape {
             Shape::Reasoning => Turn {
                 reasoning: text::prose(units / 2, 1),
                 content: text::prose(units - units / 2, 0),
-                calls: Vec::new(),
+                ..Turn::default()
             },
             Shape::CodeArgument => written(text::code(units)),
             Shape::ProseArgument => written(text::prose(units, 0)),
@@ -175,7 +181,7 @@ impl Shape {
             }
             Shape::FirstByte(unit) | Shape::NearMarker(unit) => content(flood(unit, units)),
             Shape::NearMarkerReasoned(unit) => {
-                Turn { reasoning: flood(unit, units), content: "Done.".into(), calls: Vec::new() }
+                Turn { reasoning: flood(unit, units), content: "Done.".into(), ..Turn::default() }
             }
             Shape::Blank => content(flood(" \n", units)),
             Shape::Lines => content(flood("\nz", units)),
@@ -183,6 +189,7 @@ impl Shape {
             Shape::EscapesArgument => written(flood("\"\\\n", units)),
             Shape::BlankArgument => written(flood(" \n", units)),
             Shape::LinesArgument => written(flood("\nz", units)),
+            Shape::Mixed => mixture::turn(units),
         }
     }
 }
@@ -238,58 +245,5 @@ fn small(number: usize) -> Value {
         2 => json!(number.is_multiple_of(2)),
         3 => json!((number % 1000) as f64 + 0.5),
         _ => Value::Null,
-    }
-}
-
-/// An assistant message.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Turn {
-    pub reasoning: String,
-    pub content: String,
-    pub calls: Vec<(String, Value)>,
-}
-
-impl Turn {
-    /// The message as templates read it, with arguments as an object or as text.
-    pub(super) fn message(&self, as_text: bool) -> Value {
-        let mut message = json!({"role": "assistant", "content": self.content});
-        if !self.reasoning.is_empty() {
-            for field in ["reasoning_content", "reasoning", "thinking"] {
-                message[field] = json!(self.reasoning);
-            }
-        }
-        let calls = self.calls.iter().enumerate().map(|(number, (name, arguments))| {
-            let arguments = if as_text { json!(arguments.to_string()) } else { arguments.clone() };
-            let function = json!({"name": name, "arguments": arguments});
-            json!({"id": format!("call{number:05}"), "type": "function", "function": function})
-        });
-        let calls: Vec<Value> = calls.collect();
-        if !calls.is_empty() {
-            message["tool_calls"] = json!(calls);
-        }
-        message
-    }
-
-    /// The tools that are offered: none where none is called.
-    pub(super) fn tools(&self) -> Value {
-        if self.calls.is_empty() {
-            return json!([]);
-        }
-        let text = json!({"type": "string"});
-        let integer = json!({"type": "integer"});
-        let tools = [
-            ("write_file", json!({"path": text, "text": text})),
-            ("get_weather", json!({"city": text, "days": integer})),
-            ("build", json!({"tree": {"type": "object"}})),
-            ("store", json!({"values": {"type": "array"}})),
-            ("set", json!({})),
-        ];
-        tools
-            .into_iter()
-            .map(|(name, properties)| {
-                let parameters = json!({"type": "object", "properties": properties});
-                json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
-            })
-            .collect()
     }
 }

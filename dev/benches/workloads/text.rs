@@ -37,8 +37,12 @@ const CODE: [(&str, &str); 10] = [
 
 /// A word; which one depends on the number in no simple way.
 pub(super) fn word(number: usize) -> &'static str {
-    let mixed = (number as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    WORDS[(mixed >> 33) as usize % WORDS.len()]
+    WORDS[mixed(number) % WORDS.len()]
+}
+
+/// A number that depends on another in no simple way.
+pub(super) fn mixed(number: usize) -> usize {
+    ((number as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize
 }
 
 /// So many words, beginning somewhere else for each `from`.
