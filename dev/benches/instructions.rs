@@ -1,13 +1,10 @@
-//! How many instructions a fixed set of workloads takes, counted by callgrind: figures that no noise moves. The command
+//! Counts the instructions of a fixed set of workloads with callgrind. Unlike times, the counts do not vary. The command
 //! `dev/benches/count_instructions` runs this, compares with `instructions.tsv` and fails where one of them grew.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
 #![allow(missing_docs, reason = "the macros of gungraun write public items")]
 
-#[path = "subjects/mod.rs"]
 mod subjects;
-#[path = "workloads/mod.rs"]
-mod workloads;
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -15,9 +12,9 @@ use std::path::{Path, PathBuf};
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use subjects::{Sink, Subject, subject};
 use unjinja::{BorrowedMessage, Options};
-use workloads::{Format, Shape, Workload};
+use unjinja_testkit::workloads::{Format, Shape, Workload};
 
-/// Length of the outputs, in bytes. callgrind is some fifty times slower than the processor.
+/// Length of the outputs, in bytes. They are short, because callgrind is about fifty times slower than the processor.
 const SIZE: usize = 16 << 10;
 
 struct Ready {
@@ -29,7 +26,7 @@ struct Ready {
 impl Ready {
     fn new(subject: Subject, workload: Workload) -> Self {
         let options = workload.options().expect("tools in OpenAI's form");
-        // What has been run once has its pages.
+        // The first run loads the pages of the program.
         workload.check(&(subject.parse)(&workload.output, &options)).expect("the message of the workload");
         Self { subject, output: workload.output, options }
     }

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::workload_inputs::{Failure, Format, Shape, Workload};
 use allocation_counter::measure;
 use unjinja::{ChatParser, Chunk, Event, Message, Options, ToolCall};
+use unjinja_testkit::Failure;
+use unjinja_testkit::workloads::{Format, Shape, Workload};
 
 /// Length of the outputs, in bytes. Long enough to show an allocation that grows with the length.
 const SIZE: usize = 64 << 10;

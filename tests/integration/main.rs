@@ -21,6 +21,4 @@ mod supply;
 mod support;
 mod templates;
 mod work;
-#[path = "../../dev/benches/workloads/mod.rs"]
-mod workload_inputs;
 mod workloads;

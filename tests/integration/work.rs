@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::{Failure, corpus, corpus_cases, models, own_cases, own_models};
-use crate::workload_inputs::Markers;
 use unjinja::{ChatParser, Options};
+use unjinja_testkit::workloads::Markers;
 
 /// The bound for outputs that models write.
 const ORDINARY: f64 = 2.0;

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use crate::workload_inputs::{Failure, Format, SIZES, Workload};
 use unjinja::{Chunk, Message};
+use unjinja_testkit::Failure;
+use unjinja_testkit::workloads::{Format, SIZES, Workload};
 
 /// How many turns of the mixture are tried of each format; every kind comes more than once.
 const TURNS: usize = 60;

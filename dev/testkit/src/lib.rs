@@ -3,6 +3,7 @@
 //! - [`corpus`]: finds the corpus of released templates, which is not part of the project.
 //! - [`expect`]: compares what a test found with a committed file, and rewrites the file where `UPDATE_EXPECT` is set.
 //! - [`random`]: random numbers, texts and values that are the same on every machine.
+//! - `workloads` (a feature): outputs of many shapes and sizes in every wire format, for benchmarks and tests.
 //! - [`commands`]: runs the command line in a folder of its own and records what it printed.
 //!
 //! Nothing here knows a model or a format. The crate is not published: published crates name it as a development
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub mod commands;
 pub mod expect;
 pub mod random;
+#[cfg(feature = "workloads")]
+pub mod workloads;
 
 /// Why a test could not go on.
 pub type Failure = Box<dyn Error>;

@@ -1,8 +1,10 @@
 //! Gives the markers of a template other names: in its text and string literals, and in the conversations that it renders.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde_json::Value;
+use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
 use super::parts::{Kind, decoded, parts};

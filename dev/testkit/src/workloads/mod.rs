@@ -5,16 +5,12 @@
 //! named. What a template cannot write is left out. Everything is made without chance, so that two runs measure the
 //! same bytes.
 
-// Every benchmark uses a part of this.
-#![allow(dead_code, reason = "each benchmark compiles this on its own")]
-
 mod markers;
 mod mixture;
 mod shape;
 mod text;
 mod turn;
 
-use std::error::Error;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -24,11 +20,11 @@ use unjinja_codegen::Lowered;
 use unjinja_render::{Limits, Template};
 use unjinja_spec::ToolFormat;
 
+use crate::Failure;
+
 pub use markers::Markers;
 pub use shape::Shape;
 use turn::Turn;
-
-pub type Failure = Box<dyn Error>;
 
 /// The lengths of the outputs, in bytes.
 pub const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
