@@ -1,19 +1,19 @@
 //! `unjinja check` finds what changed, says whether the change breaks parsers, finds overlay keys that change nothing, and
 //! prints a command that accepts the changes.
 
-#[path = "support/transcript.rs"]
-mod transcript;
+mod support;
 
 use std::error::Error;
 use std::fs;
 
 use serde_json::Value;
-use transcript::{Place, Said, root};
 use unjinja_analyzer::{Naming, verify};
 use unjinja_codegen::interpreter;
 use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, ToolCall, parse};
 use unjinja_spec::FormatSpec;
+use unjinja_testkit::commands::{Place, Said};
+use unjinja_testkit::root;
 
 type Failure = Box<dyn Error>;
 
@@ -25,7 +25,7 @@ struct Committed {
 
 impl Committed {
     fn new(name: &str, template: &str) -> Result<Self, Failure> {
-        let committed = Self { place: Place::new("check", name)?, template: format!("templates/{template}.jinja") };
+        let committed = Self { place: support::place("check", name)?, template: format!("templates/{template}.jinja") };
         committed.place.write(&committed.template, &fs::read(root().join(&committed.template))?)?;
         committed.place.run("mkdir specs", b"")?;
         let written = committed.check("--write")?;

@@ -1,19 +1,16 @@
 //! Runs commands and compares what they print: `commands/NAME.txt` has the commands, `commands/NAME.expected` the expected
 //! output, which `UPDATE_EXPECT=1` rewrites.
 //!
-//! A case begins with lines `$ COMMAND`; see `support/transcript.rs` for what they may be. Files follow as
+//! A case begins with lines `$ COMMAND`; see `unjinja_testkit::commands` for what they may be. Files follow as
 //! `-- NAME --` and their text, or as `-- NAME < PATH --`, which copies a file of this repository. `-- stdin --` is the
 //! standard input of the commands. `\xNN` in a text is that byte. The commands run in a folder that holds these files
 //! and nothing else.
 
-#[path = "support/transcript.rs"]
-mod transcript;
+mod support;
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use transcript::Place;
 
 #[test]
 fn commands_print_what_is_expected() -> Result<(), Box<dyn Error>> {
@@ -47,14 +44,14 @@ fn commands_print_what_is_expected() -> Result<(), Box<dyn Error>> {
 
 /// Runs one case. Returns what its commands printed and their exit codes.
 fn run(name: &str, case: &str) -> Result<String, Box<dyn Error>> {
-    let place = Place::new("commands", name)?;
+    let place = support::place("commands", name)?;
     let end = case.find("\n-- ").map_or(case.len(), |at| at + 1);
     let (commands, rest) = case.split_at(end);
     let mut input = Vec::new();
     for (file, text) in files(rest) {
         match (file, file.split_once(" < ")) {
             ("stdin", _) => input = bytes(text)?,
-            (_, Some((file, path))) => place.write(file, &fs::read(transcript::root().join(path))?)?,
+            (_, Some((file, path))) => place.write(file, &fs::read(unjinja_testkit::root().join(path))?)?,
             _ => place.write(file, &bytes(text)?)?,
         }
     }

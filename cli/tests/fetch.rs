@@ -3,15 +3,15 @@
 
 #[path = "support/hub.rs"]
 mod hub;
-#[path = "support/transcript.rs"]
-mod transcript;
+mod support;
 
 use std::error::Error;
 use std::fs;
 
 use hub::{Answer, COMMIT, Hub};
 use serde_json::{Value, json};
-use transcript::{Place, Said, root};
+use unjinja_testkit::commands::{Place, Said};
+use unjinja_testkit::root;
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -35,7 +35,7 @@ struct Scene {
 
 impl Scene {
     fn new(name: &str, manifest: &str) -> Result<Self, Box<dyn Error>> {
-        let place = Place::new("fetch", name)?;
+        let place = support::place("fetch", name)?;
         place.write("sources.toml", manifest.as_bytes())?;
         Ok(Self { hub: Hub::start()?, place })
     }

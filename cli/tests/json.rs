@@ -1,7 +1,6 @@
 //! The JSON that the commands print matches `docs/json/*.schema.json`, for good input and bad.
 
-#[path = "support/transcript.rs"]
-mod transcript;
+mod support;
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -9,7 +8,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use transcript::{Place, root};
 
 type Failure = Box<dyn Error>;
 
@@ -20,6 +18,8 @@ enum Shape {
     Lines,
 }
 use Shape::{Document, Lines};
+use unjinja_testkit::commands::Place;
+use unjinja_testkit::root;
 
 /// A command, its exit code, the schema of its output, and the shape of the output.
 const COMMANDS: &[(&str, i32, &str, Shape)] = &[
@@ -101,7 +101,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
 const WITHOUT_JSON: &[&str] = &["completions", "help"];
 
 fn place() -> Result<Place, Failure> {
-    let place = Place::new("json", "all")?;
+    let place = support::place("json", "all")?;
     for name in ["hermes", "qwen3", "counted_ids", "no_tools"] {
         place.write(&format!("templates/{name}.jinja"), &fs::read(root().join(format!("templates/{name}.jinja")))?)?;
     }
@@ -226,7 +226,7 @@ fn the_shapes_are_closed() -> Result<(), Failure> {
 /// Every command has `--format json`, and is among those above.
 #[test]
 fn every_command_has_it() -> Result<(), Failure> {
-    let place = Place::new("json", "help")?;
+    let place = support::place("json", "help")?;
     let help = place.run("unjinja --help", b"")?.stdout;
     let list = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n")).ok_or("no commands")?.0;
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();

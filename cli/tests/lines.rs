@@ -1,9 +1,6 @@
 //! The line-oriented modes, on every case of the corpus: interpreted and compiled, whole and in pieces, the answers are
 //! the same lines in the same order. Whether they are right is for `tests/corpus_cases.rs` of the root package.
 
-#[path = "../../tests/support/find.rs"]
-mod find;
-
 use std::error::Error;
 use std::fs;
 use std::io::Write;
@@ -37,7 +34,7 @@ fn answers(arguments: &[&Path], lines: &[Value]) -> Result<Vec<Value>, Failure> 
 
 #[test]
 fn both_modes_and_all_pieces_give_the_same_lines() -> Result<(), Failure> {
-    let Some(corpus) = find::corpus(&root())? else { return Ok(()) };
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(()) };
     let cases: Vec<Value> =
         fs::read_to_string(corpus.join("cases.jsonl"))?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let templates = corpus.join("templates");
@@ -82,7 +79,7 @@ fn has_overlay(file: &str) -> Result<bool, Failure> {
 
 #[test]
 fn renders_are_those_of_the_oracle() -> Result<(), Failure> {
-    let Some(corpus) = find::corpus(&root())? else { return Ok(()) };
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(()) };
     let conversations: Vec<Value> = serde_json::from_str(&fs::read_to_string(corpus.join("conversations.json"))?)?;
     for folder in [corpus.clone(), corpus.join("wild")] {
         let rows = fs::read_to_string(folder.join("renders.jsonl"))?;

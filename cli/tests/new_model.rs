@@ -2,21 +2,19 @@
 //! `UPDATE_EXPECT=1` rewrites the page.
 //!
 //! A fenced block whose info names a file is that file. In a block `console`, a line `$ COMMAND` is a command (see
-//! `support/transcript.rs`), and what follows up to the next one is what it prints.
+//! `unjinja_testkit::commands`), and what follows up to the next one is what it prints.
 
-#[path = "support/transcript.rs"]
-mod transcript;
+mod support;
 
 use std::error::Error;
 use std::fs;
-
-use transcript::{Place, root};
+use unjinja_testkit::root;
 
 #[test]
 fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
     let path = root().join("docs/new-model.md");
     let written = fs::read_to_string(&path)?;
-    let place = Place::new("new_model", "walk")?;
+    let place = support::place("new_model", "walk")?;
     let (mut walked, mut commands) = (String::new(), 0);
     let mut lines = written.lines();
     while let Some(line) = lines.next() {
@@ -58,7 +56,7 @@ fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
 fn the_workflow_of_the_readme_is_understood() -> Result<(), Box<dyn Error>> {
     let readme = fs::read_to_string(root().join("README.md"))?;
     let workflow = readme.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```")).ok_or("no workflow")?.0;
-    let place = Place::new("new_model", "workflow")?;
+    let place = support::place("new_model", "workflow")?;
     place.write("templates/hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
     place.write("specs/.keep", b"")?;
     place.write("sources.toml", b"[[source]]\nname = \"hermes\"\nnot_fetched = \"our own\"\n")?;

@@ -11,6 +11,7 @@ use unjinja_runtime::Interpreter;
 use unjinja_runtime::trace::{Reading, Span, Taken};
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Message, Options, Stream, parse};
 use unjinja_spec::{CallIdPosition, FormatSpec, ToolFormat};
+use unjinja_testkit::random::Random;
 
 type Failure = Box<dyn Error>;
 
@@ -133,53 +134,43 @@ fn rendered_turns_are_taken_for_what_they_are() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit.max(1)
-    }
-
-    /// A copy that is cut, doubled in part, lacks a piece, or holds bytes of another place.
-    fn damaged(&mut self, output: &[u8]) -> Vec<u8> {
-        let mut out = output.to_vec();
-        for _ in 0..1 + self.below(2) {
-            let (a, b) = (self.below(out.len() + 1), self.below(out.len() + 1));
-            let range = a.min(b)..a.max(b).min(a.min(b) + 40);
-            match self.below(5) {
-                0 => out.truncate(a),
-                1 => drop(out.drain(range)),
-                2 => {
-                    let piece = out[range.clone()].to_vec();
-                    out.splice(range.end..range.end, piece);
-                }
-                3 => {
-                    let odd: [&[u8]; 6] = [b"\xFF", b"<", b"</", b"{\"", b"\n", "é".as_bytes()];
-                    let piece = odd[self.below(odd.len())];
-                    out.splice(range.start..range.start, piece.iter().copied());
-                }
-                _ => {
-                    let piece = output[range.start.min(output.len())..range.end.min(output.len())].to_vec();
-                    let at = self.below(out.len() + 1);
-                    out.splice(at..at, piece);
-                }
+/// A copy that is cut, doubled in part, lacks a piece, or holds bytes of another place.
+fn damaged(output: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut out = output.to_vec();
+    for _ in 0..1 + random.below(2) {
+        let (a, b) = (random.below(out.len() + 1), random.below(out.len() + 1));
+        let range = a.min(b)..a.max(b).min(a.min(b) + 40);
+        match random.below(5) {
+            0 => out.truncate(a),
+            1 => drop(out.drain(range)),
+            2 => {
+                let piece = out[range.clone()].to_vec();
+                out.splice(range.end..range.end, piece);
+            }
+            3 => {
+                let odd: [&[u8]; 6] = [b"\xFF", b"<", b"</", b"{\"", b"\n", "é".as_bytes()];
+                let piece = odd[random.below(odd.len())];
+                out.splice(range.start..range.start, piece.iter().copied());
+            }
+            _ => {
+                let piece = output[range.start.min(output.len())..range.end.min(output.len())].to_vec();
+                let at = random.below(out.len() + 1);
+                out.splice(at..at, piece);
             }
         }
-        out
     }
+    out
 }
 
 #[test]
 fn damaged_turns_are_covered_too() -> Result<(), Failure> {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let (mut stopped, mut held) = (0, 0);
     for subject in subjects()? {
         for turn in &subject.turns {
             let options = options(&subject, turn);
             for _ in 0..12 {
-                let output = random.damaged(turn.body.as_bytes());
+                let output = damaged(turn.body.as_bytes(), &mut random);
                 let reading = check(&subject, &output, &options, true)?;
                 stopped += usize::from(!reading.stops.is_empty());
                 for stop in &reading.stops {

@@ -1,9 +1,6 @@
 //! The committed specs and code are up to date: the analyzer makes these specs from the corpus, byte for byte, and the
 //! code generator makes this code from the specs.
 
-#[path = "../../tests/support/find.rs"]
-mod find;
-
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
@@ -37,7 +34,7 @@ fn specs(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
 
 #[test]
 fn committed_specs_are_what_the_analyzer_makes() -> Result<(), Failure> {
-    let Some(corpus) = find::corpus(&root())? else { return Ok(()) };
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(()) };
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("specs");
     if out.exists() {
         fs::remove_dir_all(&out)?;

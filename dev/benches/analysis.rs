@@ -1,11 +1,10 @@
 //! How long the analysis of the corpus takes, and how much of that is rendering:
 //! `cargo bench -p unjinja-benches --bench analysis`, or with the number of passes, `… -- 50`.
 //!
-//! The corpus is no part of the project: it is looked for at `$UNJINJA_CORPUS`, else beside the project.
+//! The corpus is not part of the project. It is looked for at `$UNJINJA_CORPUS`, else beside the project.
 //!
-//! An analysis does not say how long it rendered. It says how many conversations it rendered, and as many are
-//! rendered here once more, of the shapes that its experiments have: that is the figure for rendering, a close estimate.
-//! What a render costs before the template's first step (a stack of its own) is told apart: an empty template shows it.
+//! An analysis reports how many conversations it rendered, but not how long that took. As many conversations of the same shapes
+//! are therefore rendered once more, which gives a close estimate. The fixed cost of a render is measured with an empty template.
 
 use std::error::Error;
 use std::fs;
@@ -17,10 +16,10 @@ use serde_json::{Value, json};
 use unjinja_analyzer::{Naming, analyze};
 use unjinja_render::Template;
 
-/// What the whole corpus may take.
+/// The time limit for the whole corpus.
 const BUDGET: Duration = Duration::from_secs(2);
 
-/// One template, and what each pass took for it.
+/// One template, and its time in each pass.
 struct Subject {
     file: String,
     source: String,
@@ -40,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Cargo says `--bench` where it is a benchmark that is wanted; else one pass shows that it runs.
+    // `cargo bench` passes `--bench`. Without it (`cargo test`), one pass shows that the benchmark runs.
     let default = if arguments.iter().any(|argument| argument == "--bench") { 20 } else { 1 };
     let passes = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(default).max(1);
     measure("released", &corpus.join("templates"), passes)?;
@@ -95,7 +94,7 @@ impl Subject {
         let replay = |template: &Template, contexts: &[Value]| {
             let begin = Instant::now();
             for context in contexts.iter().cycle().take(spec.evidence.renders as usize) {
-                // What a template refuses, it refuses in experiments, too.
+                // A template that refuses a conversation refuses it in probes, too.
                 let _ = black_box(template.render(black_box(context)));
             }
             begin.elapsed()
@@ -106,7 +105,7 @@ impl Subject {
     }
 }
 
-/// Conversations of the shapes that experiments have.
+/// Conversations of the same shapes as the probes.
 fn contexts() -> Vec<Value> {
     let user = json!({"role": "user", "content": "Quellwort ombrel?"});
     let last = json!({"role": "user", "content": "Trivant hesk."});

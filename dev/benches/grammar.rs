@@ -1,8 +1,8 @@
 //! How long the grammar of a request's tools takes to build: `cargo bench -p unjinja-benches --bench grammar`, or with
 //! the number of passes, `… -- 500`.
 //!
-//! 32 tools of 8 parameters, of all the kinds that tools have. Beside it, in the same run and in turns, what it takes to
-//! read the same schemas from JSON text: a request pays that anyhow.
+//! The request has 32 tools with 8 parameters of various types. For comparison, reading the same schemas from JSON text is measured
+//! in the same run, in turns: every request pays for that anyway.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -15,12 +15,12 @@ use unjinja_grammar::{Builder, choice, compile_schema};
 
 const TOOLS: usize = 32;
 
-/// Templates whose turns are built: calls in JSON, and in tags.
+/// The templates whose grammars are built: one with calls in JSON, one with tags.
 const TURNS: [&str; 2] = ["qwen3", "xml_parameters"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Cargo says `--bench` where it is a benchmark that is wanted; else one pass shows that it runs.
+    // `cargo bench` passes `--bench`. Without it (`cargo test`), one pass shows that the benchmark runs.
     let default = if arguments.iter().any(|argument| argument == "--bench") { 300 } else { 1 };
     let passes = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(default).max(1);
     for (about, closed) in [("any others allowed", false), ("additionalProperties: false", true)] {

@@ -1,23 +1,20 @@
-//! How many instructions a fixed set of workloads takes, counted by callgrind: figures that no noise moves. The command
+//! Counts the instructions of a fixed set of workloads with callgrind. Unlike times, the counts do not vary. The command
 //! `dev/benches/count_instructions` runs this, compares with `instructions.tsv` and fails where one of them grew.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
 #![allow(missing_docs, reason = "the macros of gungraun write public items")]
 
-#[path = "subjects/mod.rs"]
 mod subjects;
-#[path = "workloads/mod.rs"]
-mod workloads;
 
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use subjects::{Sink, Subject, subject};
 use unjinja::{BorrowedMessage, Options};
-use workloads::{Format, Shape};
+use unjinja_testkit::workloads::{Format, Shape, Workload};
 
-/// Length of the outputs, in bytes. callgrind is some fifty times slower than the processor.
+/// Length of the outputs, in bytes. They are short, because callgrind is about fifty times slower than the processor.
 const SIZE: usize = 16 << 10;
 
 struct Ready {
@@ -26,16 +23,54 @@ struct Ready {
     options: Options,
 }
 
+impl Ready {
+    fn new(subject: Subject, workload: Workload) -> Self {
+        let options = workload.options().expect("tools in OpenAI's form");
+        // The first run loads the pages of the program.
+        workload.check(&(subject.parse)(&workload.output, &options)).expect("the message of the workload");
+        Self { subject, output: workload.output, options }
+    }
+}
+
+fn template(format: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates").join(format!("{format}.jinja"))
+}
+
 /// Makes the workload; none of this is counted.
 fn ready(format: &str, shape: Shape) -> &'static Ready {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates").join(format!("{format}.jinja"));
-    let read = Format::read(&path).expect("a template that can be analysed");
+    let read = Format::read(&template(format)).expect("a template that can be analysed");
     let workload = read.workload(&shape, SIZE).expect("a shape that the template can write");
-    let options = workload.options().expect("tools in OpenAI's form");
     let subject = subject(format).expect("a parser for each template");
-    // What has been run once has its pages.
-    workload.check(&(subject.parse)(&workload.output, &options)).expect("the message of the workload");
-    Box::leak(Box::new(Ready { subject, output: workload.output, options }))
+    Box::leak(Box::new(Ready::new(subject, workload)))
+}
+
+/// The formats of the mixture: one of each way to write a call, and two more in JSON, as most models write.
+const MIXED: [&str; 8] =
+    ["qwen3", "hermes", "call_id_marker", "channels", "xml_parameters", "python_calls", "python_dict", "quote_tokens"];
+
+/// So many realistic turns are tried of each of these formats.
+const TURNS: usize = 52;
+
+/// Makes the turns of the mixture; none of this is counted.
+fn mixed(parse: fn(&'static Ready)) -> (&'static [Ready], fn(&'static Ready)) {
+    let turns = MIXED.iter().flat_map(|format| {
+        let read = Format::read(&template(format)).expect("a template that can be analysed");
+        let subject = subject(format).expect("a parser for each template");
+        let turns = read.mixture(TURNS);
+        assert!(turns.len() > TURNS / 2, "{format}: too few turns");
+        turns.into_iter().map(move |turn| Ready::new(subject, turn))
+    });
+    (turns.collect::<Vec<_>>().leak(), parse)
+}
+
+fn whole(ready: &'static Ready) -> BorrowedMessage<'static> {
+    (ready.subject.borrow)(black_box(&ready.output), &ready.options)
+}
+
+fn in_pieces(ready: &'static Ready) -> Sink {
+    let mut sink = Sink::default();
+    (ready.subject.stream)(black_box(&ready.output), black_box(4), &ready.options, &mut sink);
+    sink
 }
 
 fn near_marker() -> Shape {
@@ -58,7 +93,7 @@ fn first_byte() -> Shape {
 #[bench::first_byte("qwen3", first_byte())]
 #[bench::near_marker("qwen3", near_marker())]
 fn batch(ready: &'static Ready) -> BorrowedMessage<'static> {
-    (ready.subject.borrow)(black_box(&ready.output), &ready.options)
+    whole(ready)
 }
 
 #[library_benchmark(setup = ready)]
@@ -73,10 +108,18 @@ fn batch(ready: &'static Ready) -> BorrowedMessage<'static> {
 #[bench::first_byte("qwen3", first_byte())]
 #[bench::near_marker("qwen3", near_marker())]
 fn by_four(ready: &'static Ready) -> Sink {
-    let mut sink = Sink::default();
-    (ready.subject.stream)(black_box(&ready.output), black_box(4), &ready.options, &mut sink);
-    sink
+    in_pieces(ready)
 }
 
-library_benchmark_group!(name = parsing, benchmarks = [batch, by_four]);
+// Realistic turns of several formats: one parser for each turn.
+#[library_benchmark(setup = mixed)]
+#[bench::batch(|ready| drop(whole(ready)))]
+#[bench::by_four(|ready| drop(in_pieces(ready)))]
+fn mixture((turns, parse): (&'static [Ready], fn(&'static Ready))) {
+    for ready in turns {
+        parse(black_box(ready));
+    }
+}
+
+library_benchmark_group!(name = parsing, benchmarks = [batch, by_four, mixture]);
 main!(library_benchmark_groups = parsing);

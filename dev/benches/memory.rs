@@ -1,28 +1,26 @@
-//! How much memory a parser has touched after 16 MiB, 256 MiB and 1 GiB of a stream, beyond what it had after the first
-//! MiB: of every wire format, for an answer, a string argument and calls without end. Peaks of the process as the system
-//! counts them, so this runs on Linux only. It fails where memory grows with the stream.
+//! Measures the peak memory of a parser after 16 MiB, 256 MiB and 1 GiB of a stream, above the peak after the first MiB: for every
+//! wire format, with an answer, a string argument and endless calls. Fails if memory grows with the stream. It reads the peak of
+//! the process from the system, so it runs on Linux only.
 //!
 //! ```text
 //! cargo bench -p unjinja-benches --bench memory [-- FILTER]
 //! ```
-
-#[path = "workloads/mod.rs"]
-mod workloads;
 
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
 use unjinja::{ChatParser, ChatStream, Event};
-use workloads::{Failure, Format, Shape, Workload};
+use unjinja_testkit::Failure;
+use unjinja_testkit::workloads::{Format, Shape, Workload};
 
-/// Where the peak is looked at, in bytes.
+/// The lengths at which the peak is read, in bytes.
 const STAGES: [usize; 3] = [16 << 20, 256 << 20, 1 << 30];
 
 /// The pieces of the stream, in bytes.
 const PIECE: usize = 4096;
 
-/// How much a peak may differ from run to run, in KiB: the allocator's pages, not the stream's.
+/// How much a peak may vary from run to run because of the allocator, in KiB.
 const NOISE: u64 = 256;
 
 fn main() -> Result<(), Failure> {
@@ -47,7 +45,7 @@ fn main() -> Result<(), Failure> {
     if grown.is_empty() { Ok(()) } else { Err(format!("memory grows with the stream: {}", grown.join(", ")).into()) }
 }
 
-/// Whether the peaks tell at all: eight MiB that are touched and given back show.
+/// Checks the measurement itself: 8 MiB that are touched and freed must show.
 fn calibrate() -> Result<(), Failure> {
     let before = peak_from_here()?;
     drop(black_box(vec![1_u8; 8 << 20]));
@@ -55,13 +53,13 @@ fn calibrate() -> Result<(), Failure> {
     if grown < 7 << 10 { Err(format!("8 MiB show as {grown} KiB").into()) } else { Ok(()) }
 }
 
-/// The peaks at each stage beyond that after the first MiB, in KiB.
+/// The peak at each stage, above the peak after the first MiB, in KiB.
 fn measure(workload: &Workload) -> Result<[u64; 3], Failure> {
     let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == workload.format);
     let parser: &dyn ChatParser = parser.ok_or("a format without a parser")?;
     let mut stream = parser.stream(&workload.options()?);
     let output = workload.output.as_bytes();
-    // The first half opens what is open; what is repeated from then on stays in it.
+    // The first half opens reasoning, a call or a value; what is repeated from then on stays inside it.
     let (head, body) = match workload.shape {
         Shape::SmallCalls => (&output[..0], output),
         _ => (&output[..output.len() / 2], &output[output.len() / 4..output.len() / 2]),
@@ -96,13 +94,13 @@ fn feed(stream: &mut (dyn ChatStream + Send), bytes: &[u8], fed: &mut usize, tol
     }
 }
 
-/// Forgets the peak so far; what there is now, in KiB.
+/// Resets the peak; returns the memory in use, in KiB.
 fn peak_from_here() -> Result<u64, Failure> {
     fs::write("/proc/self/clear_refs", "5")?;
     peak_so_far()
 }
 
-/// The most memory that was touched at once, in KiB.
+/// The peak memory, in KiB.
 fn peak_so_far() -> Result<u64, Failure> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no peak is told here")?;

@@ -1,7 +1,7 @@
-//! Named benchmarks, for looking at one thing while changing it: a shape, a format and a length, whole and in pieces,
-//! with its limits beside it. `speed` makes the table that is published; these are for the eye.
+//! Single benchmarks, for use while changing one thing: a shape, a format and a length, in one piece and in small ones, beside the
+//! work that it is compared with. The published table is made by `speed`.
 //!
-//! divan, because its arguments span the matrix without a line for each point, and it filters by name:
+//! They use divan, which runs a matrix of arguments and filters by name:
 //!
 //! ```text
 //! cargo bench -p unjinja-benches --bench streaming -- prose
@@ -10,10 +10,7 @@
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot be set up is over")]
 
-#[path = "subjects/mod.rs"]
 mod subjects;
-#[path = "workloads/mod.rs"]
-mod workloads;
 
 use std::fmt;
 use std::path::Path;
@@ -23,13 +20,13 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use subjects::{Passes, Sink, Subject, ignored, push_str, subject};
 use unjinja::Options;
-use workloads::{Format, SIZES, Shape, Workload};
+use unjinja_testkit::workloads::{Format, SIZES, Shape, Workload};
 
 fn main() {
     divan::main();
 }
 
-/// A workload that is made when it is first measured: most are filtered out.
+/// A workload that is made when it is first measured, because most are filtered out.
 #[derive(Clone)]
 struct Case {
     format: &'static Format,
@@ -53,7 +50,7 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let mut cases = Vec::new();
     for format in FORMATS.iter() {
         for shape in Shape::all(&format.markers) {
-            // What the template cannot write shows in a small one.
+            // A small workload shows whether the template can write the shape.
             let Some(small) = format.workload(&shape, 1024) else { continue };
             let calls = !small.calls.is_empty();
             cases.extend(SIZES.map(|size| Case { format, shape: shape.clone(), calls, size }));

@@ -1,21 +1,23 @@
 //! Specs that are refused, and the messages they get: `bad/NAME.toml` and `bad/NAME.expected`.
 
-#[path = "support/cases.rs"]
-mod cases;
+use std::path::Path;
 
 use unjinja_spec::FormatSpec;
+use unjinja_testkit::expect;
 
 #[test]
 fn bad_specs_get_their_messages() -> Result<(), Box<dyn std::error::Error>> {
-    cases::run("bad", |text, name| match FormatSpec::from_toml(text, name) {
-        Ok(_) => "accepted\n".to_owned(),
-        Err(error) => {
-            for problem in &error.problems {
-                assert_eq!(problem.file, name);
-                assert!(problem.line >= 1 && problem.column >= 1, "{problem:?}");
-                assert!(!problem.cause.is_empty() && !problem.next_step.is_empty(), "{problem:?}");
+    expect::folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad"), "toml", |name, text| {
+        match FormatSpec::from_toml(text, name) {
+            Ok(_) => Ok("accepted\n".to_owned()),
+            Err(error) => {
+                for problem in &error.problems {
+                    assert_eq!(problem.file, name);
+                    assert!(problem.line >= 1 && problem.column >= 1, "{problem:?}");
+                    assert!(!problem.cause.is_empty() && !problem.next_step.is_empty(), "{problem:?}");
+                }
+                Ok(error.to_string())
             }
-            error.to_string()
         }
     })
 }

@@ -1,17 +1,17 @@
 //! Overlays over `base.toml`: what each sets, which keys are idle, and the result as a diff; or its refusal.
 
-#[path = "support/cases.rs"]
-mod cases;
+use std::path::Path;
 
 use unjinja_spec::{FormatSpec, Overlay, diff};
+use unjinja_testkit::expect;
 
 #[test]
 fn overlays_apply_or_say_why_not() -> Result<(), Box<dyn std::error::Error>> {
     let base = FormatSpec::from_toml(include_str!("base.toml"), "base.toml")?;
-    cases::run("overlays", |text, name| {
+    expect::folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/overlays"), "toml", |name, text| {
         let overlay = match Overlay::from_toml(text, name) {
             Ok(overlay) => overlay,
-            Err(error) => return format!("refused\n{error}"),
+            Err(error) => return Ok(format!("refused\n{error}")),
         };
         let mut out = String::new();
         let idle = overlay.idle(&base);
@@ -27,7 +27,7 @@ fn overlays_apply_or_say_why_not() -> Result<(), Box<dyn std::error::Error>> {
             }
             Err(error) => out.push_str(&format!("does not apply\n{error}")),
         }
-        out
+        Ok(out)
     })
 }
 

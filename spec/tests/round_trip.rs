@@ -1,18 +1,22 @@
 //! Writing and reading give the same spec back, and writing what was read gives the same bytes.
 
-#[path = "support/random.rs"]
-mod random;
-
 use std::error::Error;
+use std::sync::LazyLock;
 
-use random::Random;
 use unjinja_spec::{
-    CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
+    CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
 };
+use unjinja_testkit::random::Random;
+
+/// The names of the markers that may have alternatives: the keys of the model's one map.
+static MARKERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let keys = MarkerKey::ALL.iter().filter(|key| key.may_have_alternatives());
+    keys.map(|key| key.as_str()).collect()
+});
 
 /// A random spec, with what every spec must say put right. It may still lack markers.
 fn random_spec(random: &mut Random) -> Result<FormatSpec, Box<dyn Error>> {
-    let mut spec: FormatSpec = random.value()?;
+    let mut spec: FormatSpec = random.value(&MARKERS)?;
     spec.spec_version = SPEC_VERSION;
     spec.template.name = format!("sample_{}", random.below(1000));
     spec.template.sha256 = (0..64).map(|_| char::from(b"0123456789abcdef"[random.below(16)])).collect();

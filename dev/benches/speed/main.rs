@@ -1,10 +1,10 @@
-//! The command behind the README's figures: every workload through every parser, beside its limits and in turns with
-//! them, as one table of ratios.
+//! The command behind the figures of `docs/performance.md`: times every workload with every parser, in turns with the work
+//! that it is compared with, and prints a table of ratios.
 //!
 //! ```text
 //! cargo bench -p unjinja-benches --bench speed                       # the table
-//! cargo bench -p unjinja-benches --bench speed -- --write            # and docs/speed/, the plots, the README
-//! cargo bench -p unjinja-benches --bench speed -- --shapes           # and what each shape takes
+//! cargo bench -p unjinja-benches --bench speed -- --write            # and rewrites docs/performance.md and its plots
+//! cargo bench -p unjinja-benches --bench speed -- --shapes           # and the time of each shape
 //! cargo bench -p unjinja-benches --bench speed -- --format qwen3 --rounds 31
 //! ```
 
@@ -13,22 +13,21 @@ mod report;
 mod sample;
 #[path = "../subjects/mod.rs"]
 mod subjects;
-#[path = "../workloads/mod.rs"]
-mod workloads;
 
 use std::path::{Path, PathBuf};
 
 use report::Row;
-use workloads::{Failure, Format, Shape};
+use unjinja_testkit::Failure;
+use unjinja_testkit::workloads::{self, Format, Shape};
 
 /// The lengths that are measured, in bytes: those of the workloads, and two more for the plot.
 const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// The lengths that growth is judged by.
+/// The two lengths whose times are compared for growth.
 const FROM: usize = 64 << 10;
 const TO: usize = 1 << 20;
 
-/// What the command line asks for.
+/// The command line.
 struct Wanted {
     rounds: usize,
     sizes: Vec<usize>,
@@ -46,7 +45,7 @@ impl Wanted {
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
             match argument.as_str() {
-                // Cargo says so where it is a benchmark that is wanted; else one small pass shows that it runs.
+                // Passed by `cargo bench`. Without it (`cargo test`), one small pass shows that the benchmark runs.
                 "--bench" => (wanted.rounds, wanted.sizes) = (wanted.rounds.max(9), SIZES.to_vec()),
                 "--rounds" => wanted.rounds = value()?.parse()?,
                 "--size" => wanted.sizes = vec![value()?.parse::<usize>()? << 10],
@@ -80,7 +79,7 @@ fn main() -> Result<(), Failure> {
             if !wanted.includes(&format.name, &shape) {
                 continue;
             }
-            // What lies between the lengths of the workloads is for the plot alone, and that shows no variants.
+            // The lengths between those of the workloads are for the plot, which does not show adversarial shapes.
             let sizes = wanted.sizes.iter().copied();
             let sizes = sizes.filter(|size| workloads::SIZES.contains(size) || !shape.is_adversarial());
             let workloads = sizes.filter_map(|size| Some((size, format.workload(&shape, size)?)));

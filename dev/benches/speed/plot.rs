@@ -1,4 +1,4 @@
-//! The two plots, as SVG with nothing from outside: colours follow the reader's light or dark scheme.
+//! The two plots, as self-contained SVG whose colours follow the reader's light or dark scheme.
 
 use std::fmt::Write;
 
@@ -14,11 +14,11 @@ pub struct Bars {
     pub name: String,
     pub batch: f64,
     pub stream: f64,
-    /// What appending alone does.
+    /// The rate of appending to a `String`.
     pub limit: f64,
 }
 
-/// Colours that stand out from white and from black alike; a dash pattern tells lines apart without them.
+/// Colours that are visible on white and on black. Dash patterns distinguish the lines without colour.
 const LINES: [(&str, &str); 6] = [
     ("#2f7ed8", ""),
     ("#2a9d57", "7 3"),
@@ -66,7 +66,7 @@ impl Scale {
     }
 }
 
-/// Time against length; beside each line the slope that fits it.
+/// Time against length; each line is labelled with its slope.
 pub fn length(lines: &[Line]) -> String {
     let points = || lines.iter().flat_map(|line| &line.points).copied();
     let x = Scale::over(points().map(|(bytes, _)| bytes), 4.0, 70.0, 470.0);
@@ -119,7 +119,7 @@ pub fn length(lines: &[Line]) -> String {
     out
 }
 
-/// Bytes in a second, by shape.
+/// Bytes per second, by shape.
 pub fn throughput(bars: &[Bars]) -> String {
     let row = 38.0;
     let bottom = 74.0 + row * bars.len() as f64;

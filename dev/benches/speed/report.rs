@@ -1,4 +1,4 @@
-//! What a run says: one table of ratios against the limits that are promised, the same as data, and the README's part.
+//! The report of a run: the table of ratios with the promised limits, the same as data, and `docs/performance.md`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,21 +8,22 @@ use std::{fmt, fs};
 use serde_json::json;
 
 use crate::sample::{PIECES, median};
-use crate::workloads::{Failure, Shape};
 use crate::{FROM, plot};
+use unjinja_testkit::Failure;
+use unjinja_testkit::workloads::Shape;
 
-/// How an output is given to a parser.
+/// How an output is passed to a parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Whole, into a message that borrows from it.
+    /// In one piece, into a message that borrows from it.
     Borrowed,
-    /// Whole, into a message of its own.
+    /// In one piece, into an owned message.
     Batch,
-    /// In pieces of so many bytes.
+    /// In pieces of this many bytes.
     Stream(usize),
 }
 
-/// What a parser is measured against.
+/// The reference work that a parser is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// `memchr::memmem`, one pass for each marker.
@@ -47,33 +48,33 @@ impl fmt::Display for Limit {
 #[derive(Clone, Debug)]
 pub struct Row {
     pub format: String,
-    /// Arguments are translated to JSON.
+    /// Whether arguments are translated to JSON.
     pub translates: bool,
     pub shape: Shape,
-    /// The output calls tools.
+    /// Whether the output has tool calls.
     pub calls: bool,
-    /// About how many bytes the output was to have.
+    /// The nominal length of the output, in bytes.
     pub size: usize,
-    /// How many it has.
+    /// Its real length, in bytes.
     pub bytes: usize,
     pub mode: Mode,
     /// Median time of the parser.
     pub nanoseconds: f64,
     pub limit: Limit,
-    /// Median time of the limit.
+    /// Median time of the reference work.
     pub limit_nanoseconds: f64,
-    /// Median of the ratios of parser to limit, round by round.
+    /// Median of the ratios of parser to reference work, by round.
     pub ratio: f64,
-    /// Time at 1 MiB to time at 64 KiB, median by round; of a row at 64 KiB, where there is one at 1 MiB.
+    /// Time at 1 MiB divided by time at 64 KiB, median by round; for a row at 64 KiB that has a partner at 1 MiB.
     pub growth: Option<f64>,
 }
 
-/// What is promised: a column of the table.
+/// A promised limit: a column of the table.
 struct Promise {
     title: &'static str,
     what: &'static str,
     at_most: f64,
-    /// The figure of a row, if the promise is about it.
+    /// The figure of a row, if the promise applies to it.
     figure: fn(&Report, &Row) -> Option<f64>,
 }
 
@@ -132,7 +133,7 @@ impl Report {
         Self { rows }
     }
 
-    /// The length at which ratios are judged; of a small run, the greatest.
+    /// The length at which ratios are judged; in a small run, the greatest length.
     fn size(&self) -> usize {
         let sizes = self.rows.iter().map(|row| row.size);
         if sizes.clone().any(|size| size == FROM) { FROM } else { sizes.max().unwrap_or(0) }
@@ -148,14 +149,14 @@ impl Report {
         names
     }
 
-    /// The worst figure of a promise, and the row that has it.
+    /// The worst figure for a promise, and its row.
     fn worst(&self, promise: &Promise, format: Option<&str>) -> Option<(f64, &Row)> {
         let rows = self.rows.iter().filter(|row| format.is_none_or(|name| name == row.format));
         let figures = rows.filter_map(|row| Some(((promise.figure)(self, row)?, row)));
         figures.max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// The table of ratios: of each format the worst of all shapes, and what is promised.
+    /// The table of ratios: for each format the worst of all shapes, and the promised limits.
     pub fn table(&self) -> String {
         let mut out = String::from("| wire format |");
         let cells = |out: &mut String, cell: &dyn Fn(&Promise) -> String| {
@@ -198,7 +199,7 @@ impl Report {
         out
     }
 
-    /// What each shape takes: median and worst over the formats.
+    /// The figures of each shape: median and worst over the formats.
     pub fn shapes(&self) -> String {
         let mut out = String::from(
             "| shape | mode | limit | MB/s | ratio, median | ratio, worst | of | growth, worst | of |\n|---|---|---|---:|---:|---:|---|---:|---|\n",
@@ -246,19 +247,20 @@ impl Report {
         kinds
     }
 
-    /// Writes `docs/speed/` and the README's part.
+    /// Writes `docs/speed/` and the tables of `docs/performance.md`.
     pub fn write(&self, root: &Path) -> Result<(), Failure> {
         let folder = root.join("docs/speed");
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("ratios.tsv"), self.tsv())?;
         fs::write(folder.join("length.svg"), plot::length(&self.lengths()))?;
         fs::write(folder.join("throughput.svg"), plot::throughput(&self.rates()))?;
-        let readme = fs::read_to_string(root.join("README.md"))?;
+        let page = root.join("docs/performance.md");
+        let whole = fs::read_to_string(&page)?;
         let (from, to) = ("<!-- speed -->\n", "<!-- end of speed -->");
-        let (before, rest) = readme.split_once(from).ok_or("the README has no mark for the figures")?;
-        let (_, after) = rest.split_once(to).ok_or("the README has no mark after the figures")?;
+        let (before, rest) = whole.split_once(from).ok_or("docs/performance.md has no line `<!-- speed -->`")?;
+        let (_, after) = rest.split_once(to).ok_or("docs/performance.md has no line `<!-- end of speed -->`")?;
         let part = self.part()?;
-        fs::write(root.join("README.md"), format!("{before}{from}{part}{to}{after}"))?;
+        fs::write(page, format!("{before}{from}{part}{to}{after}"))?;
         Ok(())
     }
 
@@ -266,8 +268,8 @@ impl Report {
         let (machine, date) = (machine()?, date()?);
         Ok(format!(
             "{machine}, {date}; medians of interleaved samples at 64 KiB. Of each format the worst of all shapes that its template can\nwrite; bold is more than is promised.\n\n{}\n\
-             ![Time against length, in pieces of 4 bytes](docs/speed/length.svg)\n\
-             ![Throughput by shape](docs/speed/throughput.svg)\n",
+             ![Time against length, in pieces of 4 bytes](speed/length.svg)\n\
+             ![Throughput by shape](speed/throughput.svg)\n",
             self.table()
         ))
     }
@@ -315,8 +317,8 @@ impl Report {
         out
     }
 
-    /// Time against length, in pieces of 4 bytes: of each plain shape the median of all formats, and the slowest of
-    /// what is made to hurt.
+    /// Time against length, in pieces of 4 bytes: for each plain shape the median of all formats, and the slowest adversarial
+    /// shape.
     fn lengths(&self) -> Vec<plot::Line> {
         let mut sizes: Vec<usize> = self.rows.iter().map(|row| row.size).collect();
         sizes.sort_unstable();
@@ -339,7 +341,7 @@ impl Report {
         lines
     }
 
-    /// Bytes in a second for each shape, whole, in pieces of 4 bytes, and appended alone.
+    /// Bytes per second for each shape: in one piece, in pieces of 4 bytes, and appended to a `String`.
     fn rates(&self) -> Vec<plot::Bars> {
         let kinds = self.kinds().into_iter();
         let bars = kinds.filter_map(|kind| {
@@ -360,7 +362,7 @@ impl Report {
 }
 
 impl Row {
-    /// Megabytes in a second.
+    /// Megabytes per second.
     fn rate(&self) -> f64 {
         self.bytes as f64 / self.nanoseconds * 1e3
     }
@@ -376,7 +378,7 @@ impl Mode {
     }
 }
 
-/// The processor, and how many of its cores there are for us.
+/// The processor, and the number of available cores.
 fn machine() -> Result<String, Failure> {
     let cores = std::thread::available_parallelism()?;
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Measures one shape of one format at all its lengths: parser and limits, short and long run by turns, so that what
-//! disturbs the machine disturbs all, and a ratio is the median of the ratios of the rounds.
+//! Measures one shape of one format at all its lengths. Parser and reference work, short and long inputs run in turns, so that a
+//! busy machine affects all of them; a ratio is the median of the ratios of all rounds.
 //!
-//! What is measured is the thread's own processor time: whatever else runs on the machine takes none of it.
+//! The processor time of the thread is measured, which does not include other processes.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -11,16 +11,17 @@ use unjinja::Options;
 
 use crate::report::{Limit, Mode, Row};
 use crate::subjects::{Passes, Sink, Subject, ignored, push_str};
-use crate::workloads::{Failure, Format, Workload};
-use crate::{FROM, TO, workloads};
+use crate::{FROM, TO};
+use unjinja_testkit::Failure;
+use unjinja_testkit::workloads::{self, Format, Workload};
 
 /// The sizes of pieces, in bytes.
 pub const PIECES: [usize; 4] = [1, 4, 16, 4096];
 
-/// What one sample takes at least, in nanoseconds: below that, the clock is what is measured.
+/// The least duration of one sample, in nanoseconds. The clock is too coarse for shorter ones.
 const SAMPLE: f64 = 100e3;
 
-/// What a shape takes at most, as long as each contender ran three times.
+/// The longest time for a shape, provided that each contender ran three times.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Processor time of this thread, in nanoseconds.
@@ -56,7 +57,7 @@ impl<'w> Contender<'w> {
     }
 }
 
-/// A workload with its contenders: of each mode the parser and its limit.
+/// A workload with its contenders: for each mode the parser and its reference work.
 struct Entry<'w> {
     workload: &'w Workload,
     size: usize,
@@ -64,7 +65,7 @@ struct Entry<'w> {
     contenders: Vec<Contender<'w>>,
 }
 
-/// What is measured of a workload: everything where ratios are judged; elsewhere what growth and the plot need.
+/// The modes that are measured: all of them at the length at which ratios are judged, elsewhere those for growth and the plot.
 fn modes(workload: &Workload, size: usize) -> Vec<Mode> {
     let four = Mode::Stream(4);
     match (workload.shape.is_adversarial(), workloads::SIZES.contains(&size)) {
@@ -75,7 +76,7 @@ fn modes(workload: &Workload, size: usize) -> Vec<Mode> {
     }
 }
 
-/// A workload made ready.
+/// Prepares a workload.
 struct Ready {
     workload: Workload,
     size: usize,
@@ -179,7 +180,7 @@ pub fn measure(
                 ratio: median(ours.iter().zip(limits).map(|(ours, limit)| ours / limit.max(1.0))),
                 growth: long.and_then(|long| {
                     let longs = samples_of(long, mode)?;
-                    // The lengths are 16 to 1 only nearly.
+                    // The lengths are not exactly 16 to 1.
                     let exact = (bytes * TO) as f64 / (long.workload.output.len() * FROM) as f64;
                     Some(median(ours.iter().zip(longs).map(|(short, long)| long / short * exact)))
                 }),
@@ -189,7 +190,7 @@ pub fn measure(
     Ok(rows)
 }
 
-/// The middle of some figures; of an even number of them, the lower one.
+/// The median; of an even number of figures, the lower one of the two in the middle.
 pub fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.into_iter().collect();
     figures.sort_by(f64::total_cmp);

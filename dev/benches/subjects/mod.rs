@@ -1,5 +1,5 @@
-//! What is measured: the compiled parsers of our own templates, used as an application uses them; and the limits they
-//! are measured against, work on the same bytes that no parser can do without.
+//! The subjects of the benchmarks: the compiled parsers of our own templates, used as an application uses them, and the reference
+//! work that they are compared with, which is work on the same bytes that no parser can avoid.
 
 #![allow(dead_code, reason = "each benchmark compiles this on its own")]
 
@@ -15,9 +15,9 @@ pub struct Subject {
     pub name: &'static str,
     /// Parses a whole output.
     pub parse: fn(&str, &Options) -> Message,
-    /// Parses a whole output and copies nothing that stands there as it is to be.
+    /// Parses a whole output into a message that borrows its texts where possible.
     pub borrow: for<'t> fn(&'t str, &Options) -> BorrowedMessage<'t>,
-    /// Feeds an output in pieces of about so many bytes.
+    /// Pushes an output in pieces of about this many bytes.
     pub stream: fn(&str, usize, &Options, &mut Sink),
 }
 
@@ -33,7 +33,7 @@ macro_rules! subjects {
     };
 }
 
-// By name, not by `unjinja_app::all()`: an application that knows its model calls it without a detour.
+// By name and not by `unjinja_app::all()`: an application that knows its model calls its parser directly.
 subjects! {
     arg_key_value args_marker array_in_tag bare_json call_id_marker channels counted_ids delimiter_reasoning fenced_json
     function_tag functools hermes id_in_array indexed_ids invoke name_as_key nested_json no_tools python_calls
@@ -45,7 +45,7 @@ pub fn subject(name: &str) -> Option<Subject> {
     SUBJECTS.iter().copied().find(|subject| subject.name == name)
 }
 
-/// What an application keeps of a stream: each delta is appended to its text.
+/// What an application does with a stream: it appends each delta to a text.
 #[derive(Clone, Debug, Default)]
 pub struct Sink {
     pub reasoning: String,
@@ -78,7 +78,7 @@ fn stream<M: Machine + Default>(output: &str, size: usize, options: &Options, si
     stream.finish(|event| sink.take(&event));
 }
 
-/// A text in pieces of at least `size` bytes, cut between characters: `String::push_str` takes no halves of them.
+/// A text in pieces of at least `size` bytes, cut between characters, because `String::push_str` accepts only whole ones.
 pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -92,7 +92,7 @@ pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The limit of a stream: the same pieces, appended to one text.
+/// Reference work for streams: appends the same pieces to one text.
 pub fn push_str(output: &str, size: usize) -> String {
     let mut text = String::new();
     for piece in pieces(output, size) {
@@ -101,7 +101,7 @@ pub fn push_str(output: &str, size: usize) -> String {
     text
 }
 
-/// The limit of text: for each marker that the parser looks for there, one pass over the same bytes.
+/// Reference work for text: for each marker that the parser searches for, one pass over the same bytes.
 pub struct Passes {
     finders: Vec<Finder<'static>>,
 }
@@ -116,7 +116,7 @@ impl Passes {
     }
 }
 
-/// The limit of arguments: one reading of the same JSON that keeps nothing.
+/// Reference work for arguments: reads the same JSON once and keeps nothing.
 pub fn ignored(arguments: &[String]) -> usize {
     arguments.iter().filter(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()).count()
 }

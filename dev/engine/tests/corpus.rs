@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use support::cases::{cases, constrained, triggers};
-use support::random::Random;
 use support::{Both, Failure, Verdict, damage};
 use unjinja_engine::Engine;
+use unjinja_testkit::random::Random;
 
 const DAMAGES: usize = 10_000;
 

@@ -5,13 +5,13 @@ mod support;
 use std::fmt::Write;
 
 use serde_json::json;
-use support::random::Random;
 use support::{Both, Failure, Verdict, damage};
 use unjinja_engine::Engine;
 use unjinja_gbnf::Limits;
 use unjinja_generated::all;
 use unjinja_runtime::Tools;
 use unjinja_grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice};
+use unjinja_testkit::random::Random;
 
 /// Of each grammar: sentences, and damaged sentences.
 const OF_EACH: usize = 6;

@@ -4,10 +4,10 @@ mod support;
 
 use std::fmt::Write;
 
-use support::random::Random;
 use support::{Both, Failure, Verdict, damage, grammars};
 use unjinja_engine::Engine;
 use unjinja_gbnf::Limits;
+use unjinja_testkit::random::Random;
 
 const GRAMMARS: usize = 2_000;
 /// Of each grammar: sentences, damaged sentences, and texts.

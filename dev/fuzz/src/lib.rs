@@ -1,8 +1,8 @@
-//! What must hold of any input, whoever wrote it, as functions: [`TARGETS`]. The fuzz targets under `targets/` call them
-//! and nothing else; so do the tests of this crate, which need no fuzzer. Each takes any bytes and panics where
-//! something does not hold; none may trust a byte.
+//! Properties that must hold for any input, as functions: [`TARGETS`]. Each takes any bytes and panics if its property does not
+//! hold; it must not assume anything about the bytes. The fuzz targets under `targets/` only call these functions. The tests
+//! of this crate call them too, without a fuzzer.
 //!
-//! Inputs to begin with are made by [`seeds`] from what the repository has: templates, specs, cases, schemas.
+//! [`seeds`] makes the first inputs from the templates, specs, cases and schemas of the repository.
 
 #![expect(clippy::panic, reason = "a property that does not hold panics: that is what a fuzzer looks for")]
 
@@ -18,11 +18,11 @@ pub mod values;
 
 use output::Trial;
 
-/// A property of any bytes.
+/// A property that must hold for any bytes.
 pub struct Target {
-    /// Its name, and that of the fuzz target.
+    /// Its name, which is also the name of the fuzz target.
     pub name: &'static str,
-    /// What is looked at.
+    /// What the input is used as.
     pub about: &'static str,
     /// Panics where the property does not hold.
     pub run: fn(&[u8]),
@@ -30,7 +30,7 @@ pub struct Target {
     pub longest: usize,
 }
 
-/// All of them.
+/// All properties.
 pub const TARGETS: [Target; 8] = [
     Target { name: "outputs", about: "any bytes and any cutting, through every model", run: outputs, longest: 1024 },
     Target {
@@ -58,14 +58,14 @@ fn hold(result: Result<(), String>) {
     }
 }
 
-/// Any bytes, cut anywhere, through any model.
+/// Any bytes as the output of any model, cut anywhere.
 pub fn outputs(input: &[u8]) {
     if let Some((trial, text)) = Trial::read(input) {
         hold(trial.check(text));
     }
 }
 
-/// A text spelled in markers and parts of markers of the model that reads it.
+/// A text made of markers and parts of markers of the model that reads it.
 pub fn markers(input: &[u8]) {
     if let Some((trial, rest)) = Trial::read(input) {
         hold(trial.check(&output::spelled(trial.model, rest)));
@@ -102,7 +102,7 @@ pub fn schemas(input: &[u8]) {
     }
 }
 
-/// Any text as JSON that breaks off, and as a Python literal.
+/// Any text as truncated JSON, and as a Python literal.
 pub fn values(input: &[u8]) {
     if let Ok(text) = std::str::from_utf8(input) {
         hold(values::check(text));

@@ -1,8 +1,8 @@
-//! Whether every byte of a text is accounted for: what was reported, in its order, with nothing but the format's own
-//! markers and their white space between.
+//! Checks that no byte of an output was lost: the reported texts occur in it in order, with nothing between them but the
+//! markers of the format and their white space.
 //!
-//! The judge knows the spec's markers and nothing of the parser, so it is wide where only a parser could know better:
-//! inside of a call it asks for the name, and for the arguments where they are JSON as the model wrote it.
+//! The check knows the markers of the spec and nothing about the parser, so it is lenient where only a parser could decide:
+//! inside a call it looks for the name, and for the arguments if they are JSON as the model wrote it.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use unjinja_spec::ToolFormat;
 
 use crate::models::Model;
 
-/// What was reported, as the judge wants it.
+/// The reported parts, in the form that the check needs.
 enum Part {
     Text(Vec<u8>),
     Call { name: Vec<u8>, arguments: Vec<u8>, complete: bool },
 }
 
-/// Whether a transcript accounts for a text.
+/// Checks that a transcript accounts for every byte of a text.
 ///
 /// # Errors
-/// How far it does, where it does not.
+/// How far it does.
 pub fn check(model: &Model, options: &Options, text: &[u8], found: &Transcript) -> Result<(), String> {
     let text = String::from_utf8_lossy(text).into_owned();
     let parts = parts(&found.events);
@@ -37,7 +37,7 @@ pub fn check(model: &Model, options: &Options, text: &[u8], found: &Transcript) 
     Err(format!("not accounted for after byte {at}: {:?}\n  of {text:?}\n  found {:?}", &text[at..], found.events))
 }
 
-/// What the prompt may have written that is read as if the model had: one of these.
+/// Texts that the end of the prompt may have contributed, one of these.
 fn read_before(model: &Model, options: &Options) -> BTreeSet<String> {
     let length = model.parser.stream(options).bytes_from_prompt();
     let mut reads = BTreeSet::new();
@@ -73,13 +73,13 @@ struct Judge<'a> {
     model: &'a Model,
     text: &'a [u8],
     parts: &'a [Part],
-    /// Of every place, where a marker may end that begins there, white space before and after it included.
+    /// For each place, where a marker that begins there may end, white space before and after it included.
     after_marker: Vec<Vec<usize>>,
-    /// Of every place, whether a call that was closed may end there.
+    /// For each place, whether a closed call may end there.
     may_end: Vec<bool>,
 }
 
-/// How much was accounted for when so much of the text was read: whole parts, and bytes of the next.
+/// A state of the check: the number of whole parts found, and of bytes of the next one.
 type State = (usize, usize);
 
 impl<'a> Judge<'a> {
@@ -111,7 +111,7 @@ impl<'a> Judge<'a> {
         Self { model, text, parts, after_marker, may_end }
     }
 
-    /// Follows all ways to account for the text at once; how far they led where none leads to the end.
+    /// Follows all possible assignments at once. If none reaches the end, returns how far they got.
     fn run(&self) -> Result<(), usize> {
         let mut at: Vec<BTreeSet<State>> = vec![BTreeSet::new(); self.text.len() + 1];
         at[0].insert((0, 0));
@@ -120,7 +120,7 @@ impl<'a> Judge<'a> {
             let mut open: Vec<State> = at[from].iter().copied().collect();
             while let Some(state) = open.pop() {
                 furthest = from;
-                // A text that is used up makes way without a byte.
+                // A part that is used up is followed by the next one without reading a byte.
                 if let Some(Part::Text(text)) = self.parts.get(state.0)
                     && state.1 == text.len()
                     && at[from].insert((state.0 + 1, 0))
@@ -152,7 +152,7 @@ impl<'a> Judge<'a> {
         steps
     }
 
-    /// Where a call may end that begins here.
+    /// The places where a call that begins here may end.
     fn call_ends(
         &self,
         from: usize,
@@ -168,8 +168,7 @@ impl<'a> Judge<'a> {
             ToolFormat::JsonNative | ToolFormat::TagWithJson => !self.model.spec.tools.uses_python_dicts,
             _ => false,
         };
-        // A name may be written with escapes; arguments that the model wrote as JSON are its own bytes, or a string that
-        // holds them.
+        // A name may contain escapes. Arguments that the model wrote as JSON occur as they are, or inside a string.
         let mut least = Some(find(name).unwrap_or(from));
         if is_json && !arguments.is_empty() && arguments != b"{}" {
             let found = find(arguments).or_else(|| find_unescaped(&self.text[from..], arguments).map(|at| from + at));
@@ -184,7 +183,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Where a part ends that a text holds with JSON's escapes.
+/// The end of a part that the text contains with JSON escapes.
 fn find_unescaped(text: &[u8], part: &[u8]) -> Option<usize> {
     let (mut bytes, mut ends, mut at) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()), 0);
     while let Some(&byte) = text.get(at) {

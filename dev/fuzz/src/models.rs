@@ -1,4 +1,4 @@
-//! Every parser that there is, compiled and interpreted: those of the supported models and those of our own templates.
+//! All parsers, compiled and interpreted: those of the supported models and those of our own templates.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -9,15 +9,15 @@ use unjinja_build::Templates;
 use unjinja_codegen::interpreter;
 use unjinja_spec::FormatSpec;
 
-/// A spec, its compiled parser, and what its interpreter is made of.
+/// A spec with its compiled and its interpreted parser.
 pub struct Model {
     /// The spec, with its overlay.
     pub spec: FormatSpec,
-    /// The spec made ready.
+    /// The interpreted parser.
     pub interpreter: Interpreter,
     /// The compiled parser.
     pub parser: &'static dyn ChatParser,
-    /// Every text of the spec that stands for something in the output; longest first.
+    /// Every text of the spec that may occur in an output, longest first.
     pub markers: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub fn all() -> &'static [Model] {
     &MODELS
 }
 
-/// The model that a number stands for.
+/// The model with this number, modulo their count.
 pub fn chosen(number: usize) -> &'static Model {
     &MODELS[number % MODELS.len()]
 }
@@ -60,27 +60,18 @@ pub static TOOLS: LazyLock<Tools> = LazyLock::new(|| {
     Tools::from_json(&text).expect("the tools of the test cases")
 });
 
-/// Every text of a spec that stands for something in the output, each once, longest first.
+/// Every text of a spec that may occur in an output, each once, longest first.
 pub fn markers(spec: &FormatSpec) -> Vec<String> {
     let parsed: toml::Table = spec.to_toml().parse().unwrap_or_default();
     let mut out = Vec::new();
     for table in ["turn", "reasoning", "content", "tools", "alternatives", "tokens", "generation_prompt"] {
-        parsed.get(table).into_iter().for_each(|value| texts(value, &mut out));
+        out.extend(parsed.get(table).into_iter().flat_map(unjinja_testkit::texts_of));
     }
-    // A model may write the last tag of its turn's start alone, and stops at the first tag of its end.
+    // A model may write only the last tag of the turn's start, and may stop after the first tag of its end.
     let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
     out.extend(start.rfind('<').map(|at| start[at..].to_owned()));
     out.extend(end.find('>').map(|at| end[..=at].to_owned()));
     out.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     out.dedup();
     out
-}
-
-fn texts(value: &toml::Value, out: &mut Vec<String>) {
-    match value {
-        toml::Value::String(text) if !text.is_empty() => out.push(text.clone()),
-        toml::Value::Array(values) => values.iter().for_each(|value| texts(value, out)),
-        toml::Value::Table(table) => table.values().for_each(|value| texts(value, out)),
-        _ => {}
-    }
 }

@@ -1,4 +1,5 @@
-//! Any bytes, cut anywhere, through any model: what section 5 of the design promises of every input.
+//! Any bytes as the output of any model, cut anywhere. Checks what a parser promises for every input: no text is lost, the cut
+//! does not matter, the work is linear, arguments are JSON.
 
 use unjinja::testing::{Cut, Random, Transcript};
 use unjinja::{ChatParser, Chunk, DiagnosticKind, Message, Options, close_json};
@@ -7,30 +8,30 @@ use crate::lossless;
 use crate::models::{self, Model};
 use crate::values::is_json;
 
-/// How many bytes of an input say what is parsed how; the rest is what the model wrote.
+/// How many bytes at the start of an input choose the model and the options. The rest is the output.
 pub const HEADER: usize = 4;
 
-/// How often a byte may be looked at, whatever the text is. What is repeated to hurt stays below four; of a text that a
-/// fuzzer makes up, parts are searched, compared, taken for a call, and all that twice.
+/// How often a byte may be read, for any text. Repeated adversarial texts stay below four. In a text that a fuzzer makes up, a
+/// part may be searched, compared and tried as a call, and each of that twice.
 const WORK: u64 = 8;
 
-/// What else may be looked at, in bytes, however short the text is.
+/// How many more bytes may be read, however short the text is.
 const WORK_AT_LEAST: u64 = 64;
 
-/// What is parsed how.
+/// The model and the options of an input.
 pub struct Trial {
-    /// The model whose parser it is.
+    /// The model whose parser reads it.
     pub model: &'static Model,
-    /// What is known of the turn.
+    /// The options of the parse.
     pub options: Options,
-    /// The cut that is compared with the whole.
+    /// The cut whose result is compared with that of the whole text.
     pub cut: Cut,
-    /// Reasoning is left in the content with its markers, or a fence is taken from around it: it is another text then.
+    /// Whether options change the text: reasoning stays in the content with its markers, or a fence around the content is removed.
     mended: bool,
 }
 
 impl Trial {
-    /// What the first bytes of an input ask for, and the rest; `None` where there are too few.
+    /// Splits an input into its choices and its output; `None` if it is too short.
     pub fn read(input: &[u8]) -> Option<(Self, &[u8])> {
         let (&[number, flags, prompt, cut], rest) = input.split_first_chunk()?;
         let model = models::chosen(usize::from(number));
@@ -62,10 +63,10 @@ impl Trial {
         Some((Self { model, options, cut, mended }, rest))
     }
 
-    /// What does not hold of this text, if anything does not.
+    /// Checks the property for this text.
     ///
     /// # Errors
-    /// What does not hold, with the model and the text.
+    /// The property that does not hold, with the model and the text.
     pub fn check(&self, text: &[u8]) -> Result<(), String> {
         self.find(text).map_err(|problem| {
             let pieces: Vec<_> = self.cut.pieces(text).iter().map(|p| p.escape_ascii().to_string()).collect();
@@ -106,7 +107,7 @@ fn agree(how: &str, one: &Message, other: &Message) -> Result<(), String> {
     if one == other { Ok(()) } else { Err(format!("{how} another message\n  one      {one:?}\n  other    {other:?}")) }
 }
 
-/// The arguments of a complete call are JSON, or the call says that they are malformed; closed they always are.
+/// The arguments of a complete call are JSON or are flagged as malformed. Closed arguments are always JSON.
 pub fn calls_are_json(message: &Message) -> Result<(), String> {
     for (number, call) in message.tool_calls.iter().enumerate() {
         let told = |kind| message.diagnostics.iter().any(|d| d.kind == kind && d.call == Some(number));
@@ -133,7 +134,7 @@ fn linear(parser: &dyn ChatParser, pieces: &[&[u8]], options: &Options) -> Resul
     if work > WORK * fed + WORK_AT_LEAST { Err(format!("{work} bytes looked at of {fed}")) } else { Ok(()) }
 }
 
-/// `finish` settles everything, and once; `reset` makes the parser new and hands back what was not committed.
+/// A second `finish` reports nothing; `reset` makes the parser new and returns what was not committed.
 fn ends(parser: &dyn ChatParser, text: &[u8], options: &Options, whole: &Transcript) -> Result<(), String> {
     let mut stream = parser.stream(options);
     let at = Random::new(text.len() as u64).below(text.len() + 1);
@@ -161,7 +162,7 @@ fn ends(parser: &dyn ChatParser, text: &[u8], options: &Options, whole: &Transcr
     agree("in a second turn", &message, &whole.message)
 }
 
-/// A text that is spelled in markers, parts of markers and letters, so that every few bytes are a text to the point.
+/// Makes a text of markers, parts of markers and letters from the bytes, so that few bytes already make an interesting text.
 pub fn spelled(model: &Model, input: &[u8]) -> Vec<u8> {
     const ODD: [&[u8]; 16] = [
         b"\xFF",
@@ -203,10 +204,10 @@ pub fn spelled(model: &Model, input: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The longest text that is spelled, in bytes.
+/// The longest text that is made, in bytes.
 const LONGEST: usize = 1024;
 
-/// One byte as a slice that lives long.
+/// One byte as a static slice.
 fn input_byte(byte: &u8) -> &'static [u8] {
     static ASCII: [u8; 128] = {
         let mut all = [0; 128];

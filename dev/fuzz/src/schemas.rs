@@ -1,5 +1,5 @@
-//! Any JSON as the schema of a tool's parameters: the grammar loads, what is drawn from it is read as calls, and the Rust
-//! that holds it is Rust.
+//! Any JSON as the schema of a tool's parameters: the grammar loads, its random sentences are read as calls, and the generated
+//! Rust that contains it is valid.
 
 use serde_json::{Value, json};
 use unjinja::{DiagnosticKind, Options, Tool, Tools, parse};
@@ -10,12 +10,12 @@ use unjinja_spec::ToolFormat;
 use crate::models::Model;
 use crate::specs;
 
-/// What does not hold of this schema, if anything does not.
+/// Checks the property for this schema.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn check(model: &Model, schema: &Value) -> Result<(), String> {
-    // A list of tools, for names come from strangers as well; the arguments of a tool; or one of its arguments.
+    // As a list of tools (names are untrusted, too), as the parameters of a tool, or as the schema of one parameter.
     let argument = || json!({"type": "object", "properties": {"a": schema}, "required": ["a"]});
     let is_object = schema["type"] == "object";
     let listed = match schema {
@@ -43,7 +43,7 @@ pub fn check(model: &Model, schema: &Value) -> Result<(), String> {
     tokens.map_or(Ok(()), |tokens| specs::is_rust(&tokens))
 }
 
-/// Whether every format can write the names: `f(a"b=0)` is no call, whatever the grammar says.
+/// Whether every format can write the names: `f(a"b=0)` is not a call, whatever the grammar says.
 fn can_be_written(tools: &Tools) -> bool {
     let plain = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -56,7 +56,7 @@ fn can_be_written(tools: &Tools) -> bool {
     tools.iter().all(|tool| plain(&tool.name) && arguments(tool))
 }
 
-/// What is drawn from a grammar that demands a call is read as calls, and arguments are JSON.
+/// Random sentences of a grammar that requires a call are read as calls with JSON arguments.
 fn drawn(model: &Model, tools: &Tools, rules: &Rules, prefill: &str) -> Result<(), String> {
     let options = Options::new().tools(tools);
     let mut seed = 7;

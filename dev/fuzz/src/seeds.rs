@@ -1,4 +1,4 @@
-//! Inputs to begin with, and dictionaries: made of what the repository has, for a fuzzer and for the tests.
+//! The first inputs of each fuzz target, and its dictionary, made from files of the repository.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,13 +11,13 @@ use unjinja_render::Template;
 
 use crate::models::{self, Model, root};
 
-/// What a seed cannot be made of: a file that is not there.
+/// Why seeds could not be made: a file is missing.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// The seeds of a target, in a fixed order.
 ///
 /// # Errors
-/// Files of the repository that cannot be read.
+/// A file of the repository cannot be read.
 pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(match target {
         "outputs" => outputs()?,
@@ -32,7 +32,7 @@ pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
     })
 }
 
-/// What a model writes: the cases of its template, and what its template renders.
+/// Outputs of a model: the cases of its template, and turns that the template renders.
 fn outputs() -> Result<Vec<Vec<u8>>, Failure> {
     let mut out = Vec::new();
     for (number, model) in models::all().iter().enumerate() {
@@ -57,7 +57,7 @@ fn outputs() -> Result<Vec<Vec<u8>>, Failure> {
     Ok(out)
 }
 
-/// A turn with everything that the spec has, put together from its markers.
+/// A turn with every part of the spec, assembled from its markers.
 fn written(model: &Model) -> String {
     let (tools, spec) = (&model.spec.tools, &model.spec);
     [
@@ -83,7 +83,7 @@ fn written(model: &Model) -> String {
     .concat()
 }
 
-/// Every marker of a model, whole and begun.
+/// Every marker of a model, complete and truncated.
 fn markers() -> Vec<Vec<u8>> {
     let all = models::all().iter().enumerate();
     all.flat_map(|(number, model)| {
@@ -100,7 +100,7 @@ fn templates() -> Result<Vec<Vec<u8>>, Failure> {
     for path in templates_in(&root().join("templates"))? {
         out.push(fs::read(path)?);
     }
-    // Those that are made to hurt.
+    // Adversarial templates.
     let hostile: toml::Table = fs::read_to_string(root().join("builder/tests/hostile.toml"))?.parse()?;
     let hostile = hostile.get("template").and_then(toml::Value::as_array).cloned().unwrap_or_default();
     out.extend(hostile.iter().filter_map(|row| Some(row.get("text")?.as_str()?.as_bytes().to_vec())));
@@ -108,14 +108,14 @@ fn templates() -> Result<Vec<Vec<u8>>, Failure> {
     Ok(out)
 }
 
-/// The one-liners by which rendering is tested.
+/// The one-line templates of the render tests.
 fn snippets() -> Result<Vec<Vec<u8>>, Failure> {
     let text = fs::read_to_string(root().join("analyzer/src/render/snippets/cases.jsonl"))?;
     let rows: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     Ok(rows.iter().filter_map(|row| row["source"].as_str()).map(|source| source.as_bytes().to_vec()).collect())
 }
 
-/// The schemas by which grammars are tested, each for a model of its own.
+/// The schemas of the grammar tests, each with another model.
 fn schemas() -> Result<Vec<Vec<u8>>, Failure> {
     let mut out = Vec::new();
     for path in files(&root().join("dev/gbnf/tests/schemas"), "json")? {
@@ -164,7 +164,7 @@ fn sources() -> Result<Vec<Vec<u8>>, Failure> {
     for (kind, text) in [(1, named), (1, alone), (2, alone), (3, "{{ bos_token }}"), (1, "{}"), (2, "[]")] {
         out.push([&[kind], text.as_bytes()].concat());
     }
-    // A short file, written by hand: three keys, each of another type.
+    // A short file written by hand: three keys of different types.
     let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
     let head = [&b"\0GGUF"[..], &3_u32.to_le_bytes(), &0_u64.to_le_bytes(), &3_u64.to_le_bytes()].concat();
     let keys = [
@@ -176,10 +176,10 @@ fn sources() -> Result<Vec<Vec<u8>>, Failure> {
     Ok(out)
 }
 
-/// A dictionary as libFuzzer reads it.
+/// The dictionary of a target, in libFuzzer's format.
 ///
 /// # Errors
-/// Files of the repository that cannot be read.
+/// A file of the repository cannot be read.
 pub fn dictionary(target: &str) -> Result<String, Failure> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     let mut add = |text: &str| {
@@ -408,9 +408,9 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
     Ok(lines.collect())
 }
 
-/// What a fuzz target does before its first input: makes the models ready, which is not to count as time that an input
-/// takes. Where `UNJINJA_SEEDS` names a folder, fills `corpus` and `dictionary` in it and ends the process, so that the
-/// targets need no program beside them.
+/// Runs before the first input of a fuzz target. Prepares the models, so that the time for that is not counted for an input. If
+/// `UNJINJA_SEEDS` names a folder, writes `corpus` and `dictionary` there and ends the process, so that no other program is
+/// needed to make seeds.
 pub fn begin(target: &str) {
     let Some(folder) = std::env::var_os("UNJINJA_SEEDS") else {
         crate::specs::make_ready();

@@ -1,14 +1,14 @@
-//! Any bytes as a file that holds templates: GGUF, a tokenizer's configuration, a chat template alone.
+//! Any bytes as a file that contains templates: GGUF, `tokenizer_config.json`, `.jinja`.
 
 use unjinja_build::{Source, SourceExt};
 
 /// The kinds of files, by their names.
 pub const FILES: [&str; 4] = ["model.gguf", "tokenizer_config.json", "chat_template.json", "chat_template.jinja"];
 
-/// What does not hold of a file, if anything does not.
+/// Checks the property for a file.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn check(file: &str, bytes: &[u8]) -> Result<(), String> {
     let sources = match Source::from_bytes(file, bytes) {
         Ok(sources) => sources,
@@ -29,7 +29,7 @@ pub fn check(file: &str, bytes: &[u8]) -> Result<(), String> {
         if source.text.len() > bytes.len() {
             return Err(format!("a text of {} bytes in a file of {}", source.text.len(), bytes.len()));
         }
-        // It is no template, or it is.
+        // Either result is fine; it must only return.
         let _ = source.template();
     }
     Ok(())

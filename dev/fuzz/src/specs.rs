@@ -1,5 +1,5 @@
-//! Any text as a format spec: what can be lowered becomes Rust that is nothing but a parser, grammars that load, and an
-//! interpreter that keeps its promises.
+//! Any text as a format spec. If it can be lowered, the generated Rust contains nothing but a parser, its grammars load, and the
+//! interpreted parser keeps the promises.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -17,10 +17,10 @@ use unjinja_spec::FormatSpec;
 use crate::models;
 use crate::output::calls_are_json;
 
-/// What does not hold of this spec, if anything does not.
+/// Checks the property for this spec.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn check(text: &str) -> Result<(), String> {
     let Ok(spec) = FormatSpec::from_toml(text, "s.toml") else { return Ok(()) };
     let written = spec.to_toml();
@@ -42,11 +42,11 @@ pub fn check(text: &str) -> Result<(), String> {
     reads(&spec, &lowered)
 }
 
-/// Whether generated tokens are Rust, still the same after they were written out, and name nothing that parsers of the
-/// committed specs do not name: no text of a spec has left its literal.
+/// Checks that generated tokens are valid Rust, stay the same when they are printed and parsed, and use no name that the parsers
+/// of the committed specs do not use. So no text of a spec has escaped from its literal.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn is_rust(tokens: &TokenStream) -> Result<(), String> {
     let source =
         unjinja_codegen::rust::format(tokens.clone()).map_err(|error| format!("no Rust: {error}\n{tokens}"))?;
@@ -66,8 +66,7 @@ pub fn is_rust(tokens: &TokenStream) -> Result<(), String> {
     }
 }
 
-/// Whether a source reads as it is: the same after it was parsed and written again, and without characters that are not
-/// seen.
+/// Checks that a source is what it looks like: it stays the same when it is parsed and printed, and has no invisible characters.
 fn source_is_plain(source: &str) -> Result<(), String> {
     let tokens: TokenStream = source.parse().map_err(|error| format!("no tokens: {error}\n{source}"))?;
     let again = unjinja_codegen::rust::format(tokens).map_err(|error| format!("no Rust: {error}\n{source}"))?;
@@ -84,7 +83,7 @@ fn source_is_plain(source: &str) -> Result<(), String> {
     }
 }
 
-/// Characters that change how the others look: controls, and what turns the direction of writing.
+/// Characters that change how others are displayed: controls, and those that change the writing direction.
 pub fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\n')
         || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{61C}')
@@ -103,13 +102,13 @@ fn identifiers(tokens: TokenStream, names: &mut HashSet<String>) {
     }
 }
 
-/// Makes ready what the checks are made with.
+/// Prepares the data of the checks.
 pub fn make_ready() {
     LazyLock::force(&KNOWN);
 }
 
-/// What generated code may name: what the parsers of all models do, and the grammars of tools, and what stands in the
-/// generators themselves.
+/// The names that generated code may use: those in the parsers of all models, in the grammars of tools, and in the generators
+/// themselves.
 static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut names = HashSet::new();
     for generator in
@@ -130,7 +129,7 @@ static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
     names
 });
 
-/// Texts of a spec's own markers, read by its interpreter whole and byte by byte.
+/// Reads texts made of the spec's markers with its interpreted parser, in one piece and byte by byte.
 fn reads(spec: &FormatSpec, lowered: &Interpreter) -> Result<(), String> {
     let markers = models::markers(spec);
     let ordered = [

@@ -1,4 +1,4 @@
-//! Any text as a chat template, rendered and analysed: it ends in a text, a spec or an error, and soon.
+//! Any text as a chat template, rendered and analysed: the result is a text, a spec or an error, within limits of time and memory.
 
 use serde_json::json;
 use unjinja_analyzer::Naming;
@@ -6,10 +6,10 @@ use unjinja_codegen::interpreter;
 use unjinja_render::{RenderOptions, Template};
 use unjinja_spec::FormatSpec;
 
-/// What does not hold of a template that is rendered, if anything does not.
+/// Checks the property for a template that is rendered.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn render(text: &str) -> Result<(), String> {
     let template = match Template::parse("t.jinja", text) {
         Ok(template) => template,
@@ -44,10 +44,10 @@ fn says_something(error: &impl std::fmt::Display) -> Result<(), String> {
     if shown.contains("panicked") { Err(shown) } else { Ok(()) }
 }
 
-/// What does not hold of a template that is analysed, if anything does not.
+/// Checks the property for a template that is analysed.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn analyze(text: &str) -> Result<(), String> {
     let spec = match unjinja_build::analyze_text(text, &Naming::of_file("t.jinja")) {
         Ok(spec) => spec,

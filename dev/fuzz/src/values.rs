@@ -1,4 +1,4 @@
-//! Any text as the value of an argument: JSON that breaks off, and Python literals.
+//! Any text as the value of an argument: truncated JSON, and Python literals.
 
 use serde::de::IgnoredAny;
 use unjinja::{close_json, python_to_json};
@@ -8,10 +8,10 @@ pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// What does not hold of this text, if anything does not.
+/// Checks the property for this text.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn check(text: &str) -> Result<(), String> {
     for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
         let begun = &text[..end];

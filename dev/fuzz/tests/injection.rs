@@ -1,5 +1,5 @@
-//! Texts from strangers stay texts: whatever stands in a spec, a tool's name or a schema, the generated Rust is a parser
-//! and nothing else, the TOML is the same spec, and the grammar is a grammar of that text.
+//! Untrusted texts in a spec, a tool name or a schema stay inside their literals: the generated Rust contains nothing but a
+//! parser, the TOML is read back as the same spec, and the grammar accepts that very text.
 
 use serde_json::json;
 use unjinja_codegen::interpreter;
@@ -7,7 +7,7 @@ use unjinja_fuzz::seeds::Failure;
 use unjinja_fuzz::{models, schemas, specs};
 use unjinja_spec::FormatSpec;
 
-/// What ends a literal, a comment or a line somewhere, what looks like code, and what is not seen.
+/// Texts that end a literal, a comment or a line in some language, that look like code, or that are invisible.
 const HOSTILE: [&str; 26] = [
     "\"",
     "'",
@@ -37,7 +37,7 @@ const HOSTILE: [&str; 26] = [
     "</script><!-- ]]> -->",
 ];
 
-/// Every text of a spec that a template or a model may bring, by its place.
+/// Every text of a spec that may come from a template or a model, by its place.
 fn places(value: &toml::Value, path: Vec<String>, out: &mut Vec<Vec<String>>) {
     match value {
         toml::Value::String(_) => out.push(path),
@@ -70,7 +70,7 @@ fn no_text_of_a_spec_leaves_its_literal() -> Result<(), Failure> {
         let spec: toml::Value = toml::Value::Table(model.spec.to_toml().parse()?);
         let mut all = Vec::new();
         places(&spec, Vec::new(), &mut all);
-        // Each text in some places, and each place with some texts, over all models.
+        // Over all models, each text is tried in some places, and each place with some texts.
         for (place, path) in all.iter().enumerate().filter(|(place, _)| (number + place) % 5 == 0) {
             let hostile = HOSTILE[(number / 5 + place) % HOSTILE.len()];
             for text in [format!("{{}}{hostile}"), format!("{hostile}{{}}")] {

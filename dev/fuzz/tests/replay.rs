@@ -1,5 +1,5 @@
-//! The properties without a fuzzer, the same on every run: every seed, every input that once was a finding, and copies of
-//! the seeds with a few bytes changed.
+//! Checks the properties without a fuzzer, with the same inputs on every run: all seeds, all inputs that a fuzzer once found, and
+//! copies of seeds with a few changed bytes.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use unjinja::testing::Random;
 use unjinja_fuzz::seeds::{Failure, seeds};
 use unjinja_fuzz::{TARGETS, Target};
 
-/// How many damaged copies of seeds are tried of each target.
+/// How many damaged copies of seeds are tried for each target.
 fn copies(target: &Target) -> usize {
     match target.name {
         "analyze" => 40,
@@ -20,7 +20,7 @@ fn copies(target: &Target) -> usize {
     }
 }
 
-/// Every seed, what was found once, and damaged copies.
+/// Replays all seeds, all former findings, and damaged copies.
 fn replay(name: &str) -> Result<(), Failure> {
     let target = TARGETS.iter().find(|target| target.name == name).ok_or("no such target")?;
     let seeds = seeds(name)?;
@@ -46,13 +46,13 @@ fn replay(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs a property; where it does not hold, says of which input.
+/// Checks a property; if it does not hold, names the input.
 fn run(target: &Target, input: &[u8], whose: &str) {
     let held = std::panic::catch_unwind(|| (target.run)(input));
     assert!(held.is_ok(), "{}: {whose} does not hold: {}", target.name, input.escape_ascii());
 }
 
-/// A copy of a seed with a few bytes changed, gone, repeated, or put in from another one.
+/// A copy of a seed with a few bytes changed, removed, repeated, or inserted from another seed.
 fn damaged(seed: &[u8], other: &[u8], longest: usize, random: &mut Random) -> Vec<u8> {
     let mut text = seed.to_vec();
     for _ in 0..=random.below(4) {

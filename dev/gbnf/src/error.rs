@@ -1,8 +1,8 @@
-//! What can be wrong with a grammar, and with a text.
+//! The errors of a grammar and of a text.
 
 use std::fmt;
 
-/// Why a text is no grammar that the engine loads.
+/// Why the engine does not load a grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The line, from 1.
@@ -21,16 +21,16 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Where a text leaves a grammar.
+/// The place where a text stops fitting a grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
-    /// So many bytes fit: the code point that does not begins here.
+    /// The offset of the first code point that does not fit, in bytes.
     pub offset: usize,
-    /// What stands there: a code point in quotes, bytes that are no text, or the end.
+    /// What was found: a code point in quotes, bytes that are not UTF-8, or the end.
     pub found: String,
-    /// What could have stood there, as GBNF; `the end` where the text could have ended.
+    /// What was expected, as GBNF; `the end` if the text could have ended.
     pub expected: Vec<String>,
-    /// The rules in which that is.
+    /// The rules that the text was in.
     pub rules: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A grammar as the engine holds it: rules of alternatives of elements, groups and repetitions made into rules.
+//! A grammar as the engine stores it: rules with alternatives of elements. Groups and repetitions are rules of their own.
 
 /// One step of an alternative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,13 @@ impl Class {
         code != 0 && self.meets(code, code)
     }
 
-    /// Whether some code point is in it; if it is written as what is not, that is known of the plainest case only.
+    /// Whether the class contains a code point. For a negated class only the simplest case is recognised.
     pub fn matches_some(&self) -> bool {
         !self.negated || !self.ranges.iter().any(|range| range.0 == 0 && range.1 >= 0x10_FFFF)
     }
 
-    /// Whether a code point between these two may be in it. Of a negated class that is said as the engine says it:
-    /// not if one of them is excluded.
+    /// Whether the class may contain a code point between these two. A negated class is treated as the engine does: not if one of
+    /// the two is excluded.
     pub fn meets(&self, low: u32, high: u32) -> bool {
         self.ranges.iter().any(|&(first, last)| first <= high && low <= last) != self.negated
     }
@@ -55,8 +55,7 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    /// How many rules the engine has for it: those that are written, those made of groups, and one for each count of a
-    /// repetition.
+    /// How many rules the engine makes: the written ones, one for each group, and one for each count of a repetition.
     pub fn size(&self) -> usize {
         self.rules.len()
     }
@@ -138,7 +137,7 @@ impl Grammar {
         rule.and_then(|&(_, rule)| self.names.get(rule as usize)).map_or("", |name| name)
     }
 
-    /// A rule that can come back to itself without a code point in between.
+    /// Finds a left-recursive rule.
     pub(crate) fn left_recursive(&self) -> Option<u32> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

@@ -1,9 +1,9 @@
-//! A recogniser of GBNF, the grammars of llama.cpp's sampler, for tests.
+//! Reads GBNF, the grammar language of llama.cpp's sampler, and checks texts against grammars. For tests only: applications do not
+//! link this crate.
 //!
-//! [`Grammar::parse`] takes what the engine takes, with its limits as errors that have a line and a column. A
-//! [`Recogniser`] is fed a text, in pieces of any size, and says where it leaves the grammar and what was expected
-//! there, and whether it may end. [`Grammar::sample`] draws random sentences. It is no part of what an application
-//! links.
+//! [`Grammar::parse`] accepts what the engine accepts, and reports everything else, including the engine's limits, as errors with
+//! a line and a column. A [`Recogniser`] reads a text in pieces of any size. It reports where the text stops fitting the grammar,
+//! what was expected there, and whether the text may end. [`Grammar::sample`] draws random sentences.
 //!
 //! ```
 //! use unjinja_gbnf::{Grammar, Limits};
@@ -23,12 +23,12 @@
 //! ```
 //!
 //! # Where it is stricter than the engine
-//! A rule that is defined twice, a class without a code point (`[]`), an escape of a `-`, and a repetition that makes
-//! exactly 2000 rules are errors here: engines differ about them. So is every rule that can come back to itself without
-//! a code point in between, and with it an open repetition of what may be empty: of those the engine refuses some, loads
-//! some, and hangs on some. Token terminals are refused: whether they load depends on a vocabulary.
+//! These are errors here, because engines differ about them: a rule that is defined twice, an empty class (`[]`), an escaped `-`,
+//! and a repetition that makes exactly 2000 rules. Left recursion is an error, and with it an unbounded repetition of something
+//! that may be empty: the engine refuses some of these, loads some, and hangs on some. Token terminals are refused, because
+//! whether they load depends on a vocabulary.
 //!
-//! The package `engine/` holds this one and llama.cpp itself together, row by row and at random.
+//! The package `dev/engine` compares this crate with llama.cpp itself, on lists of cases and on random grammars.
 
 mod error;
 mod grammar;

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use crate::error::Error;
 use crate::grammar::{Class, Element, Grammar};
 
-/// A repetition that makes so many rules, nested ones multiplied, is refused. So is a lower count above it; an upper
-/// count above it is as good as none.
+/// A repetition that makes this many rules (nested ones multiply) is refused, and so is a lower count above it. An upper count
+/// above it counts as unbounded.
 const THRESHOLD: u64 = 2000;
-/// How deep groups nest here. (The engine has its stack's depth.)
+/// How deep groups may nest. (The engine's limit is its stack.)
 const DEPTH: usize = 500;
-/// How many elements a grammar has here. (The engine has its memory.)
+/// How many elements a grammar may have. (The engine's limit is memory.)
 const ELEMENTS: usize = 20_000_000;
 
 type Alternative = Vec<Element>;
@@ -19,7 +19,7 @@ impl Grammar {
     /// Reads a grammar.
     ///
     /// # Errors
-    /// Whatever the engine does not load: see the crate's documentation for the few things that it would.
+    /// The engine would not load it, or it is one of the few exceptions in the crate's documentation.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut parser = Parser { text, ..Parser::default() };
         parser.grammar().map_err(|(at, message)| {
@@ -38,7 +38,7 @@ type Fallible<T> = Result<T, Wrong>;
 struct Parser<'t> {
     text: &'t str,
     at: usize,
-    /// Rules by name. A name that is only referred to has one as well.
+    /// Rules by name, including names that are only referred to.
     named: HashMap<&'t str, u32>,
     /// Where each was first referred to.
     first: Vec<usize>,
@@ -237,7 +237,7 @@ impl<'t> Parser<'t> {
         Ok((min, max.filter(|&max| max <= THRESHOLD)))
     }
 
-    /// Makes rules of a repetition, as many as the engine makes, and says how many.
+    /// Makes the rules of a repetition, as many as the engine makes; returns how many.
     fn repetition(
         &mut self,
         owner: &'t str,

@@ -1,8 +1,8 @@
-//! Follows a text through a grammar: all stacks at once, in one graph in which they share what they have in common.
+//! Follows a text through a grammar. All possible stacks are followed at once, in one graph in which they share common parts.
 //!
-//! A state is an element of a rule and a frame: what to go on with after that rule. A rule that another ends with
-//! needs no frame of its own, so that repetitions, which are right-recursive, do not pile frames up. Rules are not
-//! left-recursive, so all states for one code point are found in finite time, each once.
+//! A state is an element of a rule and a frame, which says where to continue after that rule. A rule at the end of another rule
+//! needs no frame of its own, so repetitions, which are right-recursive, do not accumulate frames. Rules are not left-recursive,
+//! so the states for one code point are found in finite time, each once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,15 +15,15 @@ const BOTTOM: u32 = 0;
 const LISTED: usize = 8;
 
 impl Grammar {
-    /// A recogniser at the beginning of a text.
+    /// Starts reading a text.
     pub fn recogniser(&self) -> Recogniser<'_> {
         Recogniser::new(self)
     }
 
-    /// Whether a whole text is a sentence of the grammar.
+    /// Checks that a whole text is a sentence of the grammar.
     ///
     /// # Errors
-    /// Where it is not.
+    /// The place where the text stops fitting the grammar.
     pub fn check(&self, text: &str) -> Result<(), Rejected> {
         let mut recogniser = self.recogniser();
         recogniser.push(text)?;
@@ -40,7 +40,7 @@ struct Frame {
 
 type State = (u32, u32);
 
-/// Where a text stands in a grammar.
+/// Reads a text under a grammar; made by `Grammar::recogniser`.
 #[derive(Clone, Debug)]
 pub struct Recogniser<'g> {
     grammar: &'g Grammar,
@@ -73,10 +73,10 @@ impl<'g> Recogniser<'g> {
         recogniser
     }
 
-    /// Takes a piece of the text.
+    /// Reads the next piece of the text.
     ///
     /// # Errors
-    /// Where the text leaves the grammar. From then on every piece is rejected for the same reason.
+    /// The place where the text stops fitting the grammar. From then on every piece is rejected for the same reason.
     pub fn push(&mut self, text: &str) -> Result<(), Rejected> {
         if self.held > 0 {
             return self.push_bytes(text.as_bytes());
@@ -85,8 +85,8 @@ impl<'g> Recogniser<'g> {
         text.chars().try_for_each(|character| self.step(character))
     }
 
-    /// Takes a piece that may begin or end inside a code point. A first part of one is rejected as soon as no code
-    /// point that it can become fits.
+    /// Reads a piece that may begin or end inside a code point. The beginning of a code point is rejected as soon as no code
+    /// point with that beginning fits.
     ///
     /// # Errors
     /// As [`push`](Self::push).
@@ -116,7 +116,7 @@ impl<'g> Recogniser<'g> {
         self.complete && self.held == 0 && self.rejected.is_none()
     }
 
-    /// How many bytes fitted so far.
+    /// How many bytes were accepted so far.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -156,10 +156,10 @@ impl<'g> Recogniser<'g> {
         rules
     }
 
-    /// Whether the text may end here, with the reason why not.
+    /// Checks that the text may end here.
     ///
     /// # Errors
-    /// Where it may not.
+    /// What was expected instead of the end.
     pub fn finish(mut self) -> Result<(), Rejected> {
         self.rejected.clone().map_or(Ok(()), Err)?;
         if self.complete() { Ok(()) } else { self.reject("the end".to_owned()) }
@@ -171,7 +171,7 @@ impl<'g> Recogniser<'g> {
         Err(rejected)
     }
 
-    /// Whether some code point that begins with the bytes held fits.
+    /// Whether a code point that begins with the held bytes fits.
     fn part(&mut self) -> Result<(), Rejected> {
         let length = match self.partial[0] {
             0xC0..0xE0 => 2,
@@ -184,7 +184,7 @@ impl<'g> Recogniser<'g> {
         let missing = 6 * (length - self.held) as u32;
         let low = value << missing;
         let high = low | ((1 << missing) - 1);
-        // What is shorter is never written longer.
+        // Overlong encodings are not UTF-8.
         let low = match (low, length) {
             (0, 3) => 0x800,
             (0, 4) => 0x1_0000,
@@ -249,7 +249,7 @@ impl<'g> Recogniser<'g> {
                             self.frames.push(Frame { then, callers: vec![frame] });
                         } else if !self.frames[callee as usize].callers.contains(&frame) {
                             self.frames[callee as usize].callers.push(frame);
-                            // The rule is through already where it is empty: this caller goes on as well.
+                            // A rule that may be empty has already ended: this caller continues as well.
                             if emptied.contains(&callee) {
                                 pending.push((then, frame));
                             }

@@ -2,12 +2,12 @@
 
 use crate::grammar::{Class, Element, Grammar};
 
-/// How far a random sentence goes. They are soft: beyond them the shortest way to an end is taken.
+/// Soft limits for a random sentence: beyond them it takes the shortest path to an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Code points.
     pub length: usize,
-    /// Rules inside of rules.
+    /// Nesting of rules.
     pub depth: usize,
 }
 
@@ -18,13 +18,13 @@ impl Default for Limits {
 }
 
 impl Grammar {
-    /// A random sentence: the same for the same seed, which is moved on. `None` if the grammar has no sentence, and where
-    /// a class was come to in which nothing is found.
+    /// Draws a random sentence. The same seed gives the same sentence; the seed is advanced. `None` if the grammar has no sentence,
+    /// or if no code point was found for a class.
     pub fn sample(&self, seed: &mut u64, limits: Limits) -> Option<String> {
         self.shortest.get(self.root as usize).copied().flatten()?;
         let mut out = String::new();
         let mut length = 0;
-        // Where to go on, innermost last.
+        // Where to continue, innermost last.
         let mut stack = vec![self.alternative(self.root, seed, false)?];
         while let Some(at) = stack.pop() {
             match self.element(at) {
@@ -46,7 +46,7 @@ impl Grammar {
         Some(out)
     }
 
-    /// One of a rule's alternatives that lead to a sentence; in a hurry, the one that does so soonest.
+    /// One of the alternatives of a rule that lead to a sentence; beyond the limits, the shortest one.
     fn alternative(&self, rule: u32, seed: &mut u64, hurry: bool) -> Option<u32> {
         let all = self.alternatives(rule);
         let mut possible = all.iter().filter_map(|&from| Some((self.shortest_rest(from)?, from)));
@@ -59,7 +59,7 @@ impl Grammar {
 }
 
 impl Class {
-    /// A code point of the class: mostly one that is common or that often makes trouble.
+    /// A code point of the class, mostly a common one or one that has caused errors.
     fn draw(&self, seed: &mut u64) -> Option<char> {
         const TROUBLE: [char; 20] = [
             '"', '\\', '\'', '<', '>', '{', '}', '[', ']', '/', '\n', '\t', ' ', 'é', '｜', '漢', '\u{7f}', '😀', '`',

@@ -233,33 +233,32 @@ fn no_valid_value_is_refused_and_what_is_widened_is_said() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n\n"));
     let schemas: usize = rows.values().map(|row| row.schemas).sum();
     let mut page = format!(
-        "# JSON schemas in grammars\n\nWhat the cases in `dev/gbnf/tests/schemas` show ({schemas} schemas); the test that runs them keeps \
-         this page (`UPDATE_EXPECT=1`).\n\n*Exact*: nothing was reported, and every invalid value was rejected. *Widened*: the \
-         report says what is not checked. *Refused*: no value fits the schema, which is an error.\n\n{}\n## What is widened\n\n",
+        "# JSON schemas in grammars\n\nHow faithfully a grammar checks the JSON schema of a tool's parameters, by keyword. The figures come from the {schemas} test \
+         schemas in `dev/gbnf/tests/schemas`; the test that runs them also keeps this page up to date (`UPDATE_EXPECT=1`).\n\n\
+         - *Exact*: the grammar rejected every invalid value.\n\
+         - *Widened*: the grammar accepts more than the schema, and its report says what is not checked.\n\
+         - *Refused*: no value satisfies the schema, which is an error.\n\n{}\n## What is widened\n\n",
         table(&rows)
     );
     let widened: BTreeSet<&String> = rows.values().flat_map(|row| &row.widened).collect();
     widened.into_iter().for_each(|why| page.push_str(&format!("- {why}\n")));
     page.push_str(FIXED);
     let file = root.join("../../docs/schema.md");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&file, &page).expect("the page is written");
+    if let Err(problem) = unjinja_testkit::expect::file(&file, &page) {
+        panic!("{problem}");
     }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(kept == page, "docs/schema.md is not what the cases show: run with UPDATE_EXPECT=1\n{page}");
 }
 
-/// What a grammar decides that a schema leaves open.
+/// What a schema leaves open and a grammar decides.
 const FIXED: &str = "
 ## What a grammar fixes beyond the schema
 
-- Properties come in the order in which the schema names them, those that are only required behind them, all others last.
-- White space is bounded: at most four blanks, then at most two line ends with an indentation of at most 80.
-- Names and values that the schema spells out are written as JSON writes them, with no other escapes. Elsewhere any
-  escape of JSON may stand, except inside of a `pattern`: there `\\u` stands only where any code point, or any beyond
-  ASCII, may.
-- Integers are written out, with no fraction but zeros and no exponent. Numbers between bounds have, before an exponent,
-  one digit that is not 0, and a fraction.
+- Properties come in the order of `properties` in the schema, then those that are only in `required`, then all others.
+- White space is bounded: at most four spaces, then at most two line breaks with an indentation of at most 80 spaces.
+- Names and constant values are written in one way, with the escapes that JSON requires. Elsewhere any JSON escape is accepted,
+  except inside a `pattern`: there `\\u` is accepted only where the pattern allows any character, or any beyond ASCII.
+- Integers have no exponent, and no fraction but zeros. Numbers between bounds that have an exponent are written with one digit
+  that is not 0 and a fraction before it.
 ";
 
 #[test]

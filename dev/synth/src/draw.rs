@@ -1,4 +1,4 @@
-//! Random specs, and what a template must know beyond its spec.
+//! Draws random specs, and the properties of a template that its spec does not contain.
 
 use unjinja_spec::{
     Channel, Content, ContentMode, FormatSpec, GenerationPrompt, Reasoning, ReasoningMode, SPEC_VERSION, TemplateInfo,
@@ -10,18 +10,18 @@ use crate::node::Style;
 use crate::rng::Rng;
 use crate::tools;
 
-/// A spec with what its template needs besides.
+/// A spec, and what its template needs besides it.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The spec.
     pub spec: FormatSpec,
-    /// What the spec does not say.
+    /// Properties that the spec does not contain.
     pub how: How,
-    /// The Jinja in which the template is written.
+    /// The style in which the template is written.
     pub style: Style,
 }
 
-/// What history shows of reasoning.
+/// Which reasoning of earlier turns a template writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum History {
     /// Every turn's reasoning.
@@ -29,7 +29,7 @@ pub enum History {
     Always,
     /// Reasoning after the last user message only.
     AfterLastUser,
-    /// None: the template cuts it off the content.
+    /// None: the template removes it from the content.
     Never,
 }
 
@@ -45,13 +45,13 @@ pub enum Absent {
     Closed,
 }
 
-/// What a template accepts as a call's arguments.
+/// The forms of a call's arguments that a template accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Taken {
     /// An object or JSON text.
     #[default]
     Both,
-    /// An object; JSON text is an error, or comes out as a string.
+    /// An object; JSON text is an error or is written as a string.
     Object,
     /// JSON text; an object is an error.
     Text,
@@ -67,7 +67,7 @@ pub enum Literals {
     Python,
 }
 
-/// What a template does, of which its spec does not speak.
+/// What a template does that its spec does not describe.
 #[derive(Clone, Debug, Default)]
 pub struct How {
     /// The alphabet of most markers.
@@ -76,41 +76,41 @@ pub struct How {
     pub user_end: String,
     /// Text before a system message; its end is that of a user message.
     pub system_start: String,
-    /// The template begins with the token for the beginning.
+    /// Whether the template begins with `bos_token`.
     pub bos: bool,
-    /// The list of tools shows how a call is written.
+    /// Whether the list of tools shows how a call is written.
     pub shows_example: bool,
     /// What history shows of reasoning.
     pub history: History,
-    /// What stands where there is no reasoning.
+    /// What is written where there is no reasoning.
     pub absent: Absent,
     /// What arguments may be.
     pub taken: Taken,
-    /// White space between an answer and calls, where there is an answer. The spec has it at its first opener.
+    /// White space between an answer and calls, if there is an answer. In the spec it belongs to the first opener.
     pub lead: String,
-    /// A call's JSON is put together by hand.
+    /// Whether a call's JSON is assembled from pieces.
     pub by_hand: bool,
     /// Keys of a nested function object, in order.
     pub inner_order: Vec<String>,
-    /// A call's object says that it is a function.
+    /// Whether a call's object has `"type": "function"`.
     pub says_type: bool,
-    /// Number of the first call, where calls are counted.
+    /// The number of the first call, if calls are counted.
     pub first_id: usize,
-    /// A counted id is a string.
+    /// Whether a counted id is a string.
     pub id_is_text: bool,
-    /// Between the items of an array of calls.
+    /// The separator in an array of calls.
     pub array_glue: &'static str,
-    /// Values that are no strings, or all values of call expressions.
+    /// How values other than strings are written, or all values of call expressions.
     pub literals: Literals,
-    /// Where the template refuses more than one call it raises; else it writes the first only.
+    /// Whether a template that writes one call only raises an error for more; else it ignores them.
     pub refuses: bool,
-    /// Prints content without looking whether there is any.
+    /// Whether content is printed without checking that there is any.
     pub prints_null: bool,
-    /// Takes white space off an answer.
+    /// Whether an answer is trimmed.
     pub trims: bool,
 }
 
-/// Draws a spec that its own rules and the lowering accept.
+/// Draws a spec that is valid and can be lowered.
 pub fn draw(rng: &mut Rng) -> Drawn {
     loop {
         let drawn = attempt(rng);
@@ -167,13 +167,13 @@ fn attempt(rng: &mut Rng) -> Drawn {
     Drawn { spec, how, style }
 }
 
-/// The frame of messages.
+/// The markers around messages.
 fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
     let names = markers.rng().pick(&[("user", "assistant"), ("user", "model"), ("User", "Bot"), ("human", "gpt")]);
     let alphabet = markers.tags();
     let turn = &mut spec.turn;
     match markers.rng().below(4) {
-        // One pair of markers, with the role between.
+        // One pair of markers, with the role in between.
         0 => {
             let (open, close) = markers.pair(alphabet);
             let after = markers.rng().pick(&["\n", "\n", "\n\n"]);
@@ -204,7 +204,7 @@ fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
                 how.user_end.clone_from(&turn.end);
             }
         }
-        // A pair around what users say, and nothing before an answer.
+        // A pair around user messages, and nothing before an answer.
         _ => {
             (turn.user_start, how.user_end) = markers.pair(alphabet);
             how.system_start.clone_from(&turn.user_start);
@@ -213,7 +213,7 @@ fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
     }
 }
 
-/// The field that stands for reasoning given as a part of the content.
+/// The name for reasoning that is given as a part of the content.
 pub const PARTS: &str = "content.thinking";
 
 fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
@@ -237,7 +237,7 @@ fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
     reasoning.start = open;
     match kind {
         3 => {
-            // Only the end is marked.
+            // Only the end has a marker.
             reasoning.start = String::new();
             how.history = markers.rng().pick(&[History::Always, History::AfterLastUser]);
         }
@@ -277,7 +277,7 @@ fn always_opened(spec: &FormatSpec) -> bool {
         && (prompts.clone().all(str::is_empty) || prompts.all(|prompt| prompt.starts_with(&opened)))
 }
 
-/// What the switch of thinking does.
+/// What the thinking switch does.
 fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
     let start = spec.turn.assistant_start.clone();
     let reasoning = &mut spec.reasoning;
@@ -285,7 +285,7 @@ fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
     let empty = (format!("{start}{}{}", reasoning.start, reasoning.end), Channel::Content);
     let closed = (format!("{start}{}", reasoning.end), Channel::Content);
     let delimiter = reasoning.mode != ReasoningMode::None && reasoning.start.is_empty();
-    // Where only the end of reasoning is marked, what is not closed is open.
+    // If only the end of reasoning has a marker, output begins in reasoning.
     let bare = (start, if delimiter { Channel::Reasoning } else { Channel::Content });
     let mut add = |thinking, (text, starts_in): &(String, Channel)| {
         spec.generation_prompt.push(GenerationPrompt { thinking, text: text.clone(), starts_in: *starts_in });

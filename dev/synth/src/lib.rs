@@ -1,42 +1,42 @@
-//! Turns the analyzer on itself: draws random format specs, writes for each a Jinja template that renders it, and asks
-//! whether the analysis of the template gives the spec back, and whether the parser made of that spec reads what the
-//! template writes.
+//! Tests the analyzer on synthetic templates: generates random format specs and for each a Jinja template that renders that
+//! format. The analysis of the template must give the spec back, and the parser of that spec must read what the template
+//! renders.
 //!
-//! A [`trial`](trial::trial) goes through these stages: [`draw`](draw::draw) a spec that its own rules and the lowering
-//! accept; write its [`template`](template::template) in one of many [styles](node::Style) of Jinja; check that the
-//! template [writes](written::turn), to the letter, what the spec says (a test of this crate, not of the analyzer);
-//! analyse it; [compare](same::differences); verify it with random conversations.
+//! A [`trial`](trial::trial) has these stages: [`draw`](draw::draw) a random spec that is valid and can be lowered; write its
+//! [`template`](template::template) in one of many [styles](node::Style) of Jinja; check that the template
+//! [renders](written::turn) exactly what the spec says (a test of this crate, not of the analyzer); analyse the template;
+//! [compare](same::differences) the two specs; verify the result with random conversations.
 //!
 //! # When two specs are the same
-//! Specs are compared by what they write, not by how they cut it. For each [shape](same::shapes) of turn (an answer, a
-//! call without, with one and with two arguments, two calls, reasoning with an answer or a call, …) both write the turn
-//! with its holes marked. The texts must be equal. So what no render can decide does not count:
-//! - where the cut lies between markers that always stand beside each other (the end of the section and the end of a
-//!   lone call; the turn's start and an opener that all answers have; `name_suffix` and `value_prefix`);
-//! - to which neighbour white space belongs; and where a template writes white space only beside an answer, or its
-//!   reasoning is hidden, whether it is there at all (else a difference in white space alone is reported as such);
-//! - the spacing inside of JSON, which the language does not speak of.
+//! Specs are compared by the turns that they describe, not key by key. For each [shape](same::shapes) of turn (an answer, a
+//! call with no, one and two arguments, two calls, reasoning with an answer or a call, …) both specs write the turn with
+//! placeholders in its holes, and the texts must be equal. What no render can decide is therefore not compared:
+//! - the border between markers that always occur together (the end of the section and the end of a single call; the turn's
+//!   start and an opener that all answers have; `name_suffix` and `value_prefix`);
+//! - which of two neighbours white space belongs to. If a template writes white space only beside an answer, or hides its
+//!   reasoning, then also whether it is there; otherwise a difference in white space alone is reported as such;
+//! - white space inside JSON, which a spec does not describe.
 //!
-//! Keys that are no markers must be equal one by one: format, JSON keys and their order, wrappers, modes, positions,
-//! fields and switches, generation prompts with where they leave the output, capabilities. Not compared: names and
-//! hashes, evidence, `tokens.preserved` and `reasoning.ended_by_call` (made from the rest), `string_arguments` where a
-//! filter writes any argument (a text then comes out encoded twice, which shows all of it and is still no call), and
-//! `uses_python_dicts` of call expressions, which read both.
+//! Keys that are not markers must be equal one by one: format, JSON keys and their order, wrappers, modes, positions, fields and
+//! switches, generation prompts and the state they leave the output in, capabilities. Not compared: names and hashes, evidence,
+//! `tokens.preserved` and `reasoning.ended_by_call` (derived from the rest), `string_arguments` if a filter writes every argument
+//! (text is then encoded twice, which shows all of it but is not a call), and `uses_python_dicts` of call expressions, whose
+//! parser reads both.
 //!
 //! # What is not drawn, because a template cannot reveal it
-//! - Alternatives, and `ended_by_call` against its rule: what models write and templates do not.
-//! - An array of calls with markers around its items: the array is JSON, or it is none.
-//! - A call that only the marker of its id opens: the language takes openers for what they are.
-//! - Hidden reasoning that no generation prompt opens: nothing tells its opening marker.
-//! - An empty block in all turns *and* in front of all prompts, with a closer that is not its opener with a slash: the
-//!   opener may as well end the turn's start. The same of an empty block before an answer's wrapper where there are
-//!   no calls, and of a wrapper around all there ever is.
-//! - Arguments printed without a filter: JSON or Python, depending on what they are given as.
-//! - A switch of thinking that changes no generation prompt; `eos_token` and its kin, which are empty in experiments.
-//! - Markers that are words where free text stands before them, for reasoning and answers: prose would hold them.
+//! - Alternatives, and an `ended_by_call` that differs from its rule: models write these, templates do not.
+//! - An array of calls with markers around its items: it would not be a JSON array.
+//! - A call that begins with the marker of its id: a spec cannot express it.
+//! - Hidden reasoning that no generation prompt opens: its opening marker never occurs.
+//! - An empty reasoning block in all turns *and* in all prompts, whose closer is not its opener with a slash: the opener could
+//!   also be the end of the turn's start. The same holds for an empty block before an answer's wrapper if there are no calls,
+//!   and for a wrapper around everything.
+//! - Arguments printed without a filter: they are JSON or Python depending on the type they are given as.
+//! - A thinking switch that changes no generation prompt; `eos_token` and similar variables, which are empty in probes.
+//! - Markers of reasoning and answers that are plain words after free text: prose would contain them.
 //!
-//! Not drawn yet, though a template could show it: answers after calls, channels and recipients, calls given as a
-//! message of their own, argument names as tags.
+//! Not drawn yet, although a template could show it: answers after calls, channels and recipients, calls as separate messages,
+//! argument names as tags.
 
 #![expect(clippy::expect_used, reason = "a development crate: what cannot happen may stop it")]
 

@@ -1,4 +1,4 @@
-//! Draws specs, writes their templates, analyses them, and says what did not come back.
+//! Runs trials and prints which specs the analysis did not give back.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

@@ -1,33 +1,33 @@
-//! Templates as trees, and how they are printed: the same tree in one style or another is the same text in
-//! another Jinja.
+//! Templates as syntax trees, and their printing as Jinja. One tree can be printed in many styles; all of them render the same
+//! text.
 
 use crate::rng::Rng;
 
 /// A piece of a template.
 #[derive(Clone, Debug)]
 pub enum Node {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
     /// An expression whose value is printed.
     Value(String),
-    /// An expression that is surely a string, so that `+` may join it.
+    /// An expression that is always a string, so that `+` may join it.
     Words(String),
-    /// Branches with their conditions, and what holds otherwise.
+    /// Branches with their conditions, and the `else` branch.
     If(Vec<(String, Vec<Node>)>, Vec<Node>),
-    /// A loop; `separator` stands between two rounds, `index` names the round's number from 0.
+    /// A loop; `separator` comes between two rounds, `index` names the number of the round, from 0.
     For {
         /// Variable of the loop.
         var: String,
-        /// What it goes over.
+        /// The list that it iterates over.
         of: String,
         /// Name for the round's number.
         index: Option<String>,
-        /// Between two rounds.
+        /// Printed between two rounds.
         separator: String,
-        /// The round.
+        /// The body.
         body: Vec<Node>,
     },
-    /// A statement as it stands.
+    /// A literal statement.
     Do(String),
     /// A part that may be a macro: names of its parameters with their values.
     Part {
@@ -35,12 +35,12 @@ pub enum Node {
         name: String,
         /// Parameters and arguments.
         parameters: Vec<(String, String)>,
-        /// It calls itself, so it cannot be written in place.
+        /// Whether it calls itself and so cannot be inlined.
         recursive: bool,
         /// What it prints.
         body: Vec<Node>,
     },
-    /// What may be collected in a `set` block first.
+    /// A part that may be collected in a `set` block first.
     Block(String, Vec<Node>),
 }
 
@@ -59,10 +59,10 @@ pub fn either(condition: impl Into<String>, then: Vec<Node>, otherwise: Vec<Node
     Node::If(vec![(condition.into(), then)], otherwise)
 }
 
-/// Where statements stand.
+/// How statements are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// All on one line, without dashes; plain text stands outside of expressions.
+    /// All on one line, without dashes; plain text is outside expressions.
     Line,
     /// Indented, white space removed before each tag.
     DashLeft,
@@ -70,10 +70,10 @@ pub enum Layout {
     DashBoth,
 }
 
-/// How texts that follow each other are put together.
+/// How consecutive texts are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// Each by itself.
+    /// Each in its own expression.
     Apart,
     /// With `~`.
     Tilde,
@@ -92,7 +92,7 @@ pub enum Access {
     Get,
 }
 
-/// How a loop knows that it is not at its end.
+/// How a loop recognises its first or last round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
     /// `not loop.last`, after a round.
@@ -105,30 +105,30 @@ pub enum Between {
     Flag,
 }
 
-/// A way of writing Jinja.
+/// A style of Jinja.
 #[derive(Clone, Debug)]
 pub struct Style {
-    /// Where statements stand.
+    /// How statements are laid out.
     pub layout: Layout,
-    /// How texts are put together.
+    /// How texts are joined.
     pub join: Join,
     /// How fields are read.
     pub access: Access,
-    /// How rounds of a loop are parted.
+    /// How the rounds of a loop are separated.
     pub between: Between,
     /// Quote of string literals.
     pub quote: char,
-    /// Parts are macros.
+    /// Whether parts are macros.
     pub macros: bool,
-    /// Blocks are collected first.
+    /// Whether blocks are collected first.
     pub set_blocks: bool,
-    /// Short branches are inline ifs.
+    /// Whether short branches are inline ifs.
     pub inline_if: bool,
     /// Name of the loop's variable over messages.
     pub message: &'static str,
-    /// Roles are looked at in branches of their own.
+    /// Whether each role has its own branch.
     pub separate_roles: bool,
-    /// Comments stand between statements.
+    /// Whether there are comments between statements.
     pub comments: bool,
 }
 
@@ -403,7 +403,7 @@ fn is_output(node: &Node) -> bool {
     matches!(node, Node::Text(_) | Node::Value(_) | Node::Words(_))
 }
 
-/// Texts that follow each other as one.
+/// Merges consecutive texts.
 fn merged(nodes: &[Node]) -> Vec<Node> {
     let mut out: Vec<Node> = Vec::new();
     for node in nodes {
@@ -416,7 +416,7 @@ fn merged(nodes: &[Node]) -> Vec<Node> {
     out
 }
 
-/// Whether a text may stand outside of an expression: Jinja takes away white space beside tags.
+/// Whether a text may be outside an expression: Jinja trims white space beside tags.
 fn may_stand_bare(text: &str) -> bool {
     text.trim() == text && !text.contains(['{', '}', '%', '#'])
 }

@@ -1,5 +1,5 @@
-//! When two specs are the same. They are compared by what they write: every shape of turn with marked holes, white
-//! space aside. Where a template writes all its white space unconditionally, white space is compared too.
+//! Decides whether two specs are the same: both write every shape of turn, with placeholders in the holes, and the texts are
+//! compared. White space is compared only if the template writes all of it unconditionally.
 
 use serde_json::{Value, json};
 use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat, Tools};
@@ -7,7 +7,7 @@ use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat, Tools};
 use crate::draw::{Drawn, History, Taken};
 use crate::written::{Ink, Said, SaidCall, turn};
 
-/// Holes that no marker looks like.
+/// Placeholders that look like no marker.
 struct Holes;
 
 impl Ink for Holes {
@@ -37,7 +37,7 @@ impl Ink for Holes {
     }
 }
 
-/// Turns that together show all of a format.
+/// Turns that together show every part of a format.
 pub fn shapes(spec: &FormatSpec) -> Vec<Said> {
     let content = || "content".to_owned();
     let mut shapes = vec![Said { label: "answer", content: content(), ..Said::default() }];
@@ -74,12 +74,12 @@ fn bare(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// Whether a template shows all its white space, so that a spec can have it to the letter.
+/// Whether a template shows all its white space, so that the spec must have exactly that.
 pub fn shows_layout(drawn: &Drawn) -> bool {
     drawn.how.lead.is_empty() && drawn.how.history != History::Never
 }
 
-/// In what two specs differ, each difference named by its key or by the turn that they write otherwise.
+/// The differences of two specs, each named by its key or by the turn that they write differently.
 pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     let want = &drawn.spec;
     let mut found = Vec::new();
@@ -137,7 +137,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
         check(&format!("capabilities.{key}"), a.to_string(), b.to_string());
     }
     check("alternatives", String::new(), got.alternatives.keys().map(|key| key.as_str()).collect::<Vec<_>>().join(" "));
-    // Markers: what both specs write.
+    // Markers are compared by the turns that both specs write.
     let exact = shows_layout(drawn);
     for said in shapes(want) {
         let write = |spec: &FormatSpec| turn(spec, &said, "", &Holes);

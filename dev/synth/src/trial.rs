@@ -1,4 +1,4 @@
-//! One trial: a spec is drawn, its template written and analysed, the analysis compared and verified.
+//! One trial: draw a spec, write its template, analyse it, compare and verify the result.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,32 +20,32 @@ const CONVERSATIONS: u32 = 8;
 /// Where a trial failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// The template does not write what the spec says: a fault of this crate.
+    /// The template does not render what the spec describes: a mistake of this crate.
     Unfaithful,
     /// The analysis gave up.
     Error,
     /// The analysis called the format unsupported.
     Unsupported,
-    /// The spec came back otherwise.
+    /// The analysis gave another spec.
     Differs,
-    /// The spec that came back makes no parser, or none of the conversations could be tried.
+    /// The analysed spec makes no parser, or no conversation could be tried.
     Refused,
-    /// A conversation did not come back.
+    /// A conversation was not read back.
     RoundTrip,
-    /// It did not, and does not with the drawn spec either: the parser's fault.
+    /// A conversation was not read back, not even with the drawn spec: a mistake of the parser.
     Parser,
 }
 
-/// What became of a spec.
+/// The result of a trial.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The spec as drawn.
     pub drawn: Drawn,
     /// Its template.
     pub template: String,
-    /// The spec that came back.
+    /// The analysed spec.
     pub got: Option<FormatSpec>,
-    /// Where it failed, the cause in few words, and all there is to say.
+    /// If it failed: the stage, the cause in a few words, and the details.
     pub failure: Option<(Stage, String, String)>,
 }
 
@@ -96,7 +96,7 @@ pub fn trials(seed: u64, numbers: std::ops::Range<u64>) -> Vec<Trial> {
 /// The seeds of the trials that are tested, each with the number of its trials.
 pub const TESTED: [(u64, u64); 3] = [(1, 667), (2, 667), (3, 666)];
 
-/// What is known to fail, as the file `known.tsv` has it: stage, kind, cause, how often.
+/// The known failures, in the form of `known.tsv`: stage, kind, cause, count.
 pub fn known(trials: &[Trial]) -> String {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for trial in trials {
@@ -154,13 +154,13 @@ fn examine(drawn: &Drawn, text: &str, seed: u64, back: &mut Option<FormatSpec>) 
     Ok(())
 }
 
-/// The comparison that found a problem, and what it says up to its first detail.
+/// The comparison that found a problem, and its message up to the first detail.
 fn cause_of(problem: &str) -> String {
     let cut = problem.find(['"', '\n', '{']).unwrap_or(problem.len());
     problem[..cut].trim().to_owned()
 }
 
-/// The ink in which a drawn template writes.
+/// How a drawn template encodes what it writes.
 struct Real<'d>(&'d Drawn);
 
 impl Real<'_> {
@@ -227,7 +227,7 @@ impl Ink for Real<'_> {
     }
 }
 
-/// What a template writes otherwise than its spec says.
+/// The turns that a template renders differently from its spec.
 fn unfaithful(drawn: &Drawn, template: &Template) -> Option<String> {
     for said in shapes(&drawn.spec) {
         let mut said = said;

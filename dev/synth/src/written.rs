@@ -1,5 +1,5 @@
-//! What a spec says that a turn looks like. It is the meaning of a spec, against which templates are checked and by
-//! which two specs are compared: where they write every turn alike, no render can tell them apart.
+//! Writes a turn as a spec describes it. This is the meaning of a spec: templates are checked against it, and two specs that write
+//! every turn alike cannot be told apart by any render.
 
 use serde_json::Value;
 use unjinja_spec::{CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat, Tools};
@@ -15,10 +15,10 @@ pub struct SaidCall {
     pub arguments: Vec<(String, Value)>,
 }
 
-/// What an assistant says in a turn.
+/// The assistant's message of a turn.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
-    /// What this turn is an example of.
+    /// A name for this kind of turn.
     pub label: &'static str,
     /// The reasoning.
     pub reasoning: Option<String>,
@@ -30,11 +30,11 @@ pub struct Said {
 
 /// How the holes of a format are filled.
 pub trait Ink {
-    /// All of a call in one object.
+    /// A whole call as one object.
     fn object(&self, tools: &Tools, call: &SaidCall, index: usize) -> String;
-    /// A call's arguments in one object.
+    /// The arguments of a call as one object.
     fn arguments(&self, tools: &Tools, call: &SaidCall) -> String;
-    /// One value by itself, quotes and all.
+    /// One value, with its quotes.
     fn value(&self, tools: &Tools, value: &Value) -> String;
     /// A text: reasoning, content, names, ids.
     fn text(&self, text: &str) -> String;
@@ -42,7 +42,7 @@ pub trait Ink {
     fn glue(&self) -> &str;
 }
 
-/// A turn as the spec has it, from the assistant's start to the turn's end; `absent` stands where there is no
+/// A turn as the spec describes it, from the assistant's start to the turn's end. `absent` is written where there is no
 /// reasoning.
 pub fn turn(spec: &FormatSpec, said: &Said, absent: &str, ink: &dyn Ink) -> String {
     let mut out = spec.turn.assistant_start.clone();

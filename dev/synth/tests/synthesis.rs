@@ -1,4 +1,4 @@
-//! 2,000 specs from three seeds: what fails is what `known.tsv` says, no more and no less.
+//! Runs 2,000 trials from three seeds. The failures must be exactly those in `known.tsv`.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn analysis_gives_back_what_was_synthesised() {
     );
 }
 
-/// Changes every marker of a spec in turn; whoever compares must see each.
+/// Changes every marker of a spec in turn; the comparison must notice each change.
 #[test]
 fn comparison_sees_a_change_of_any_marker() {
     for number in 0..300 {

@@ -1,7 +1,6 @@
 //! The corpus' cases: outputs, and the grammars that were asked for with them.
 
 use std::fs;
-use std::path::Path;
 
 use fancy_regex::Regex;
 use serde_json::Value;
@@ -11,9 +10,6 @@ use unjinja_grammar::{self, Grammar, GrammarOptions, ToolChoice};
 use unjinja_runtime::{ChatParser, Tools};
 
 use super::Failure;
-
-#[path = "../../../../tests/support/find.rs"]
-mod find;
 
 /// A row of `cases.jsonl`, as far as a grammar is concerned.
 pub struct Case {
@@ -28,8 +24,7 @@ pub struct Case {
 
 /// The cases whose template has a parser; `None` where the corpus may be absent and is.
 pub fn cases() -> Result<Option<Vec<Case>>, Failure> {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let Some(corpus) = find::corpus(&project)? else { return Ok(None) };
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(None) };
     let text = fs::read_to_string(corpus.join("cases.jsonl"))?;
     let cases = text.lines().map(|line| Case::read(&serde_json::from_str(line)?));
     Ok(Some(cases.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect()))

@@ -1,6 +1,6 @@
 //! A text, damaged: what a model that does not hold to its format might write.
 
-use super::random::Random;
+use unjinja_testkit::random::Random;
 
 /// What is put in, beside what the text itself has: what formats are made of, and characters of two, three and four
 /// bytes, some of which begin with the same bytes.

@@ -2,7 +2,7 @@
 //! Left recursion is kept out, because one kind of it makes the engine hang; `limits.toml` has it. One rule
 //! recurs, in one place: the engine keeps every way to read a text apart, and more recursion has too many.
 
-use super::random::Random;
+use unjinja_testkit::random::Random;
 
 /// The characters of grammars and of texts. Several share their first bytes.
 pub const ALPHABET: &[char] = &['a', 'b', 'c', 'd', '-', '"', ']', '\\', '\n', 'é', 'ü', 'ß', '｜', '，', '😀', '😁'];

@@ -9,7 +9,6 @@ use unjinja_gbnf::Grammar;
 pub mod cases;
 pub mod damage;
 pub mod grammars;
-pub mod random;
 
 pub type Failure = Box<dyn std::error::Error>;
 

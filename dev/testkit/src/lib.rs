@@ -1,0 +1,60 @@
+//! Helpers that the tests, the fuzz targets and the benchmarks share.
+//!
+//! - [`corpus`]: finds the corpus of released templates, which is not part of the project.
+//! - [`expect`]: compares what a test found with a committed file, and rewrites the file where `UPDATE_EXPECT` is set.
+//! - [`random`]: random numbers, texts and values that are the same on every machine.
+//! - `workloads` (a feature): outputs of many shapes and sizes in every wire format, for benchmarks and tests.
+//! - [`commands`]: runs the command line in a folder of its own and records what it printed.
+//!
+//! Nothing here knows a model or a format. The crate is not published: published crates name it as a development
+//! dependency by its path, without a version, and `cargo package` leaves such a dependency out.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+pub mod commands;
+pub mod expect;
+pub mod random;
+#[cfg(feature = "workloads")]
+pub mod workloads;
+
+/// Why a test could not go on.
+pub type Failure = Box<dyn Error>;
+
+/// The root folder of the project.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// The folder of the corpus: `$UNJINJA_CORPUS`, else `../shared/corpus` beside the project. `None` where there is no
+/// corpus; a line on standard error then says that the test was skipped.
+///
+/// # Errors
+///
+/// There is no corpus, and `CI=true` demands one.
+pub fn corpus() -> Result<Option<PathBuf>, Failure> {
+    use std::io::Write;
+
+    let path = std::env::var_os("UNJINJA_CORPUS").map_or_else(|| root().join("../shared/corpus"), PathBuf::from);
+    if path.join("conversations.json").is_file() {
+        return Ok(Some(path));
+    }
+    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
+        return Err(format!("no corpus at {}: CI needs it, set UNJINJA_CORPUS", path.display()).into());
+    }
+    // Not `eprintln!`: the test harness would capture it and show nothing of a test that passes.
+    writeln!(std::io::stderr(), "SKIPPED: no corpus at {} (set UNJINJA_CORPUS to its folder)", path.display())?;
+    Ok(None)
+}
+
+/// Every string inside a TOML value, in its order, without empty ones. Damaged test inputs are made from the markers of
+/// a spec, which are found this way without naming its keys.
+pub fn texts_of(value: &toml::Value) -> Vec<String> {
+    match value {
+        toml::Value::String(text) if !text.is_empty() => vec![text.clone()],
+        toml::Value::Array(values) => values.iter().flat_map(texts_of).collect(),
+        toml::Value::Table(table) => table.values().flat_map(texts_of).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,125 @@
+//! The interpreted and the compiled parser of a spec agree: on every case, on every prefix of it, on damaged copies of it, and
+//! however the input is cut.
+
+use crate::support::{CorpusCase, Failure, Model, corpus, corpus_cases, models, own_cases, own_models};
+use unjinja::testing::{Cut, Random, Transcript};
+use unjinja::{ChatParser, Options};
+use unjinja_spec::FormatSpec;
+
+/// How many damaged copies of each case are read.
+const DAMAGED: u64 = 400;
+
+#[test]
+fn on_the_corpus() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    compare(&models()?, &corpus_cases(&corpus)?, unjinja_generated::by_file)
+}
+
+#[test]
+fn on_our_own_templates() -> Result<(), Failure> {
+    let compiled = |file: &str| {
+        unjinja_app::all().into_iter().find(|parser| parser.info().files.iter().any(|known| *known == *file))
+    };
+    compare(&own_models()?, &own_cases()?, compiled)
+}
+
+fn compare(
+    models: &[Model],
+    cases: &[CorpusCase],
+    compiled: impl Fn(&str) -> Option<&'static dyn ChatParser>,
+) -> Result<(), Failure> {
+    let (mut tried, mut failures) = (0, Vec::new());
+    for case in cases {
+        let Some(model) = models.iter().find(|model| model.is_for(&case.template)) else { continue };
+        let parser = compiled(&case.template).ok_or("the spec is not compiled in")?;
+        let pair = Pair { model, parser, options: &case.options, pieces: markers(&model.spec) };
+        // Shortest first, so that a failure shows a short text.
+        let beginnings = (0..=case.output.len()).map(|end| case.output[..end].to_vec());
+        let damaged = (0..DAMAGED).map(|seed| pair.damage(&case.output, &mut Random::new(seed)));
+        for (seed, text) in (1..).zip(beginnings.chain(damaged)) {
+            tried += 1;
+            if let Err(problem) = pair.agree(&text, seed) {
+                failures.push(format!("{}: {problem}", case.id));
+                break;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} cases:\n{}", failures.len(), failures.join("\n"));
+    assert!(tried > 1000, "{tried} texts are too few to show anything");
+    Ok(())
+}
+
+/// The two parsers of one spec.
+struct Pair<'a> {
+    model: &'a Model,
+    parser: &'static dyn ChatParser,
+    options: &'a Options,
+    /// The markers of the spec.
+    pieces: Vec<String>,
+}
+
+impl Pair<'_> {
+    /// Reads a text four times: with both parsers, whole and cut at random.
+    fn agree(&self, text: &[u8], seed: u64) -> Result<(), String> {
+        let interpreter = &self.model.parser;
+        let cut = Cut::Random { seed };
+        let whole = Transcript::of(self.parser, text, &Cut::Whole, self.options);
+        if let Some(problem) = whole.disorder() {
+            return Err(format!("{problem}\n  text     {:?}", String::from_utf8_lossy(text)));
+        }
+        for (how, other) in [
+            ("interpreted, whole", Transcript::of(interpreter, text, &Cut::Whole, self.options)),
+            ("compiled, cut", Transcript::of(self.parser, text, &cut, self.options)),
+            ("interpreted, cut", Transcript::of(interpreter, text, &cut, self.options)),
+        ] {
+            if other != whole {
+                let pieces: Vec<String> =
+                    cut.pieces(text).iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
+                return Err(format!(
+                    "{how}, the text is read otherwise than compiled and whole\n  pieces   {pieces:?}\n  \
+                     whole    {whole:?}\n  other    {other:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A copy of a text with a few bytes removed, repeated or inserted. Markers and parts of markers are inserted, too.
+    fn damage(&self, text: &[u8], random: &mut Random) -> Vec<u8> {
+        const ODD: [&[u8]; 12] =
+            [b"\"", b"\\", b"{", b"}", b"]", b"<", b">", b"\n", b" ", b"\xFF", "é".as_bytes(), "😀".as_bytes()];
+        let mut text = text.to_vec();
+        for _ in 0..=random.below(4) {
+            let from = random.below(text.len() + 1);
+            let to = (from + 1 + random.below(12)).min(text.len());
+            match random.below(5) {
+                0 => drop(text.drain(from..to)),
+                1 => {
+                    let again = text[from..to].to_vec();
+                    let at = random.below(text.len() + 1);
+                    text.splice(at..at, again);
+                }
+                2 => drop(text.splice(from..from, ODD[random.below(ODD.len())].iter().copied())),
+                _ if self.pieces.is_empty() => {}
+                whole => {
+                    let marker = self.pieces[random.below(self.pieces.len())].as_bytes();
+                    let length = if whole == 3 { marker.len() } else { random.below(marker.len() + 1) };
+                    text.splice(from..from, marker[..length].iter().copied());
+                }
+            }
+        }
+        text
+    }
+}
+
+/// Every text of a spec that may occur in an output.
+fn markers(spec: &FormatSpec) -> Vec<String> {
+    let parsed: toml::Table = spec.to_toml().parse().unwrap_or_default();
+    let mut out = Vec::new();
+    for table in ["turn", "reasoning", "content", "tools", "tokens"] {
+        out.extend(parsed.get(table).into_iter().flat_map(unjinja_testkit::texts_of));
+    }
+    out.sort();
+    out.dedup();
+    out
+}

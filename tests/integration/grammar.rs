@@ -1,0 +1,366 @@
+//! Grammars of our own templates: they load, they accept what the templates render, and the parsers read random sentences of
+//! them as calls.
+
+use crate::support::grammar::{load, refuses, rendered, sentences, wrong_calls};
+use crate::support::{Failure, Model, corpus, models, own_models, root};
+use serde_json::{Value, json};
+use unjinja::{GrammarOptions, ToolChoice};
+use unjinja::{Options, Tools, parse};
+use unjinja_render::Template;
+use unjinja_spec::Channel;
+
+/// How many random sentences of each grammar are read.
+const SENTENCES: usize = 200;
+
+fn all_models() -> Result<Vec<Model>, Failure> {
+    let mut all = models()?;
+    all.extend(own_models()?);
+    Ok(all)
+}
+
+fn tools() -> Result<Tools, Failure> {
+    Ok(Tools::from_json(&std::fs::read_to_string(root().join("tests/cases/tools.json"))?)?)
+}
+
+fn has_calls(model: &Model) -> bool {
+    model.spec.tools.format != unjinja_spec::ToolFormat::None
+}
+
+#[test]
+fn every_constant_loads() -> Result<(), Failure> {
+    let mut loaded = 0;
+    for model in all_models()? {
+        let grammar = unjinja_grammar::grammar(model.parser.program(), None, &GrammarOptions::new())?;
+        assert_eq!(grammar.text.is_empty(), !has_calls(&model), "{}", model.spec.template.name);
+        assert_eq!(grammar.lazy, !grammar.triggers.is_empty(), "{}", model.spec.template.name);
+        if has_calls(&model) {
+            load(&grammar).map_err(|error| format!("{}: {error}", model.spec.template.name))?;
+            loaded += 1;
+        }
+    }
+    assert!(loaded > 60, "{loaded} grammars");
+    Ok(())
+}
+
+/// The grammar options that sentences are drawn under.
+fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)> {
+    let options = GrammarOptions::new;
+    vec![
+        ("any tool", None, options()),
+        ("any tool, required", None, options().tool_choice(ToolChoice::Required)),
+        ("tools", Some(tools), options()),
+        ("tools, required", Some(tools), options().tool_choice(ToolChoice::Required)),
+        (
+            "one tool, once",
+            Some(tools),
+            options().tool_choice(ToolChoice::Named("get_weather".to_owned())).parallel_tool_calls(false),
+        ),
+    ]
+}
+
+#[test]
+fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
+    let tools = tools()?;
+    let mut problems = Vec::new();
+    let mut read = 0;
+    for model in all_models()?.iter().filter(|model| has_calls(model)) {
+        let name = &model.spec.template.name;
+        for (number, (what, offered, request)) in requests(&tools).into_iter().enumerate() {
+            let grammar = unjinja_grammar::grammar(model.parser.program(), offered, &request);
+            let grammar = grammar.map_err(|error| format!("{name}, {what}: {error}"))?;
+            let rules = load(&grammar).map_err(|error| format!("{name}, {what}: {error}"))?;
+            let bare = offered.is_none() && names_must_be_offered(model);
+            if bare {
+                continue;
+            }
+            let drawn = sentences(&rules, number as u64 + 1, SENTENCES);
+            assert_eq!(drawn.len(), SENTENCES, "{name}, {what}");
+            let options = match offered {
+                Some(tools) => Options::new().tools(tools),
+                None => Options::new(),
+            };
+            let mut wrong = 0;
+            for sentence in drawn {
+                read += 1;
+                let message = parse(model.parser.clone(), &sentence, &options);
+                let parallel = what != "one tool, once";
+                if !grammar.lazy
+                    && !what.contains("required")
+                    && !what.contains("once")
+                    && message.tool_calls.is_empty()
+                {
+                    continue;
+                }
+                let problem = match wrong_calls(&message, offered) {
+                    None if !parallel && message.tool_calls.len() > 1 => Some("several calls".to_owned()),
+                    problem => problem,
+                };
+                if let Some(problem) = problem {
+                    wrong += 1;
+                    if wrong <= 2 {
+                        problems.push(format!("{name}, {what}: {problem}\n    {sentence:?}"));
+                    }
+                }
+            }
+            if wrong > 0 {
+                problems.push(format!("{name}, {what}: {wrong} of {SENTENCES}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "of {read} sentences:\n{}", problems.join("\n"));
+    Ok(())
+}
+
+/// A format in which no marker announces a call. Without offered names there are no calls.
+fn names_must_be_offered(model: &Model) -> bool {
+    let tools = &model.spec.tools;
+    tools.section_start.trim().is_empty()
+        && tools.per_call_start.trim().is_empty()
+        && tools.function.name_prefix.trim().is_empty()
+}
+
+/// Tools whose schemas use the keywords that real tools use.
+const RICH: &str = r##"[
+    {"name": "trip-plan", "parameters": {"type": "object", "additionalProperties": false,
+        "required": ["when", "legs", "mode"], "properties": {
+            "when": {"type": "string", "format": "date"},
+            "legs": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"$ref": "#/$defs/leg"}},
+            "mode": {"enum": ["rail", "road", 3, null]},
+            "limit": {"anyOf": [{"type": "integer", "minimum": -5, "maximum": 1250}, {"type": "null"}]},
+            "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]{1,3}$"},
+            "note": {"type": ["string", "null"]}},
+        "$defs": {"leg": {"type": "object", "additionalProperties": false, "required": ["to"], "properties": {
+            "to": {"type": "string", "minLength": 1, "maxLength": 12}, "then": {"$ref": "#/$defs/leg"}}}}}},
+    {"name": "trip_plan", "parameters": {"type": "object", "additionalProperties": false, "required": ["a"],
+        "properties": {"a": {"const": 1}, "b": {"type": "boolean"}}}}
+]"##;
+
+#[test]
+fn what_is_drawn_of_rich_schemas_fits_them() -> Result<(), Failure> {
+    let tools = Tools::from_json(RICH)?;
+    let options = Options::new().tools(&tools);
+    let request = GrammarOptions::new().tool_choice(ToolChoice::Required);
+    let mut problems = Vec::new();
+    for model in all_models()?.iter().filter(|model| has_calls(model)) {
+        let name = &model.spec.template.name;
+        let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &request)?;
+        let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
+        for sentence in sentences(&rules, 11, SENTENCES) {
+            let message = parse(model.parser.clone(), &sentence, &options);
+            // The grammar reports which keywords it does not check; those may be violated.
+            let wider = |problem: &str| {
+                grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
+                    "pattern" => problem.contains("does not match"),
+                    "minLength" | "maxLength" => problem.contains("characters"),
+                    _ => false,
+                })
+            };
+            if let Some(problem) = wrong_calls(&message, Some(&tools)).filter(|problem| !wider(problem)) {
+                problems.push(format!("{name}: {problem}\n    {sentence:?}"));
+                break;
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} models:\n{}", problems.len(), problems.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn answers_of_a_schema_are_read_as_its_values() -> Result<(), Failure> {
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["amount"],
+        "properties": {"amount": {"type": "number"}, "date": {"type": "string", "format": "date"}}});
+    let request = GrammarOptions::new().response_schema(schema.clone());
+    let options = Options::new().json_response(true);
+    let mut problems = Vec::new();
+    for model in all_models()? {
+        let name = &model.spec.template.name;
+        let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&Tools::empty()), &request)?;
+        assert!(!grammar.lazy, "{name}");
+        let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
+        for sentence in sentences(&rules, 12, 100) {
+            let message = parse(model.parser.clone(), &sentence, &options);
+            let fits = match serde_json::from_str::<Value>(message.content.trim()) {
+                Ok(value) => jsonschema::is_valid(&schema, &value),
+                Err(error) => error.to_string().contains("number out of range"),
+            };
+            if !fits || !message.tool_calls.is_empty() {
+                problems.push(format!("{name}: {:?}\n    {sentence:?}", message.content));
+                break;
+            }
+        }
+        for (text, fits) in [("{\"amount\": 1}", true), ("{\"amount\": \"1\"}", false), ("{}", false), ("Hello", false)]
+        {
+            if refuses(&grammar, &rules, text)?.is_none() != fits
+                && model.spec.generation_prompt[0].starts_in == Channel::Content
+            {
+                problems.push(format!("{name}: {text:?} should be {fits}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_had_is_an_error() -> Result<(), Failure> {
+    let models = own_models()?;
+    let find = |name: &str| models.iter().find(|model| model.spec.template.name == name).ok_or("no such template");
+    let (plain, calls) = (find("no_tools")?, find("qwen3")?);
+    let tools = tools()?;
+    let bad = Tools::from_json(r#"[{"name": "f", "parameters": {"required": ["a"], "properties": {"a": false}}}]"#)?;
+    let choose = |choice: ToolChoice| GrammarOptions::new().tool_choice(choice);
+    let stranger = || ToolChoice::Named("stranger".to_owned());
+    for (model, tools, options, expected) in [
+        (calls, &tools, choose(stranger()), "the tool choice names \"stranger\", which is not offered"),
+        (calls, &Tools::empty(), choose(ToolChoice::Required), "no tool is offered"),
+        (plain, &tools, choose(ToolChoice::Required), "this format has no tool calls"),
+        (calls, &bad, choose(ToolChoice::Auto), "the tool \"f\": no value fits the schema"),
+        (calls, &tools, GrammarOptions::new().response_schema(json!(false)), "the response: no value fits the schema"),
+    ] {
+        let error = unjinja_grammar::grammar(model.parser.program(), Some(tools), &options).map(|grammar| grammar.text);
+        let error = error.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "{error:?}, not {expected:?}");
+    }
+    for (tools, choice) in [(&Tools::empty(), ToolChoice::Auto), (&Tools::empty(), ToolChoice::None)] {
+        let grammar = unjinja_grammar::grammar(calls.parser.program(), Some(tools), &choose(choice))?;
+        assert_eq!((grammar.text.as_str(), grammar.lazy), ("", false));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_templates_render_is_accepted() -> Result<(), Failure> {
+    let mut problems = Vec::new();
+    let (mut calls, mut texts) = (0, 0);
+    for model in own_models()? {
+        let path = root().join("templates").join(&model.spec.template.file);
+        let file = &model.spec.template.file;
+        let template = Template::parse(file, &std::fs::read_to_string(path)?)?;
+        let (c, t) = rendered(&model, &template, &mut problems)?;
+        calls += c;
+        texts += t;
+    }
+    assert!(problems.is_empty(), "of {calls} turns with calls and {texts} without:\n{}", problems.join("\n"));
+    assert!(calls > 500 && texts > 500, "{calls} turns with calls and {texts} without");
+    Ok(())
+}
+
+/// A tool whose schema can be violated in many ways.
+const STRICT: &str = r#"[
+    {"name": "book", "parameters": {"type": "object", "additionalProperties": false, "required": ["seat", "class"],
+        "properties": {"seat": {"type": "integer", "minimum": 1, "maximum": 40},
+            "class": {"type": "string", "enum": ["first", "second"]}, "quiet": {"type": "boolean"}}}}
+]"#;
+
+/// Whether arguments satisfy the tool above.
+const ARGUMENTS: [(&str, bool); 12] = [
+    (r#"{"seat": 40, "class": "first"}"#, true),
+    (r#"{"seat": 1, "class": "second", "quiet": true}"#, true),
+    // A required property is missing.
+    (r#"{"class": "first"}"#, false),
+    (r#"{"seat": 3}"#, false),
+    (r#"{}"#, false),
+    // A wrong type.
+    (r#"{"seat": "three", "class": "first"}"#, false),
+    (r#"{"seat": 3, "class": "first", "quiet": "yes"}"#, false),
+    // A value that is not in the enumeration.
+    (r#"{"seat": 3, "class": "third"}"#, false),
+    // An integer out of range.
+    (r#"{"seat": 0, "class": "first"}"#, false),
+    (r#"{"seat": 41, "class": "first"}"#, false),
+    (r#"{"seat": 3.5, "class": "first"}"#, false),
+    // An argument that the schema does not have.
+    (r#"{"seat": 3, "class": "first", "window": 1}"#, false),
+];
+
+/// The calls that the templates of a folder render.
+fn writers() -> Result<Vec<(Model, Template)>, Failure> {
+    let mut writers = Vec::new();
+    for model in own_models()?.into_iter().filter(has_calls) {
+        let file = model.spec.template.file.clone();
+        let template = Template::parse(&file, &std::fs::read_to_string(root().join("templates").join(&file))?)?;
+        writers.push((model, template));
+    }
+    if let Some(corpus) = corpus()? {
+        for model in models()?.into_iter().filter(has_calls) {
+            let file = model.spec.template.file.clone();
+            let Ok(text) = std::fs::read_to_string(corpus.join("templates").join(&file)) else { continue };
+            writers.push((model, Template::parse(&file, &text)?));
+        }
+    }
+    Ok(writers)
+}
+
+/// A turn with these calls, drawn from a grammar whose tools accept nothing else.
+fn drawn(model: &Model, calls: &[(&str, &str)]) -> Option<String> {
+    let [(name, arguments)] = calls else { return None };
+    let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let required: Vec<&String> = arguments.keys().collect();
+    let properties: serde_json::Map<String, Value> =
+        arguments.iter().map(|(name, value)| (name.clone(), json!({"enum": [value]}))).collect();
+    let parameters = json!({"type": "object", "additionalProperties": false, "required": required,
+        "properties": properties});
+    let tools = Tools::from_openai(&json!([{"name": name, "parameters": parameters}])).ok()?;
+    let options = GrammarOptions::new().parallel_tool_calls(false);
+    let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &options).ok()?;
+    sentences(&load(&grammar).ok()?, 5, 1).pop()
+}
+
+#[test]
+fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> {
+    let tools = Tools::from_json(STRICT)?;
+    let mut problems = Vec::new();
+    let (mut accepted, mut rejected, mut rows) = (0, 0, 0);
+    for (model, template) in writers()? {
+        let name = &model.spec.template.name;
+        let start = &model.spec.turn.assistant_start;
+        let request = |choice: ToolChoice| {
+            GrammarOptions::new().generation_prompt(start).tool_choice(choice).parallel_tool_calls(false)
+        };
+        let make = |options: &GrammarOptions| {
+            let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), options)?;
+            let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
+            Ok::<_, Failure>((grammar, rules))
+        };
+        let grammars = [make(&request(ToolChoice::Auto))?, make(&request(ToolChoice::Required))?];
+        let mut expect = |what: &str, text: &str, wanted: bool| -> Result<(), Failure> {
+            for (grammar, rules) in &grammars {
+                let refused = refuses(grammar, rules, text)?;
+                // A lazy grammar refuses nothing before its trigger; without a trigger there is no call.
+                if refused.is_none() != wanted {
+                    let lazy = grammar.lazy;
+                    problems
+                        .push(format!("{name}, {what}, lazy {lazy}, should be {wanted}: {refused:?}\n    {text:?}"));
+                } else if wanted {
+                    accepted += 1;
+                } else {
+                    rejected += 1;
+                }
+            }
+            Ok(())
+        };
+        let calls = |calls: &[(&str, &str)]| {
+            // Some templates cannot render calls, although their models write them.
+            let rendered = unjinja_analyzer::render_calls(&template, &model.spec, calls);
+            rendered.filter(|turn| turn.contains(calls[0].0)).or_else(|| drawn(&model, calls))
+        };
+        let Some(first) = calls(&[("book", ARGUMENTS[0].0)]) else { continue };
+        rows += 1;
+        for (arguments, fits) in ARGUMENTS {
+            let Some(turn) = calls(&[("book", arguments)]) else { continue };
+            expect(arguments, &turn, fits)?;
+        }
+        if let Some(turn) = calls(&[("fly", ARGUMENTS[0].0)]) {
+            expect("an unknown tool", &turn, false)?;
+        }
+        if model.spec.capabilities.parallel_tool_calls
+            && let Some(turn) = calls(&[("book", ARGUMENTS[0].0), ("book", ARGUMENTS[1].0)])
+        {
+            expect("a second call", &turn, false)?;
+        }
+        expect("text after the end of the turn", &format!("{first} And more."), false)?;
+    }
+    assert!(problems.is_empty(), "{accepted} accepted, {rejected} rejected:\n{}", problems.join("\n"));
+    assert!(rows >= 24 && accepted > 2 * rows && rejected > 15 * rows, "{rows} rows, {accepted}, {rejected}");
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! The end-to-end tests of the project, over the parsers that this package's build script compiles, the committed specs,
+//! and the corpus where it is at hand.
+//!
+//! They are one program, because linking a program takes as long as compiling one of these files. Each file is a module
+//! with tests about one subject; `cargo test --test integration SUBJECT` runs it.
+
+mod allocations;
+mod bytes;
+mod complaints;
+mod corpus_cases;
+mod equal;
+mod grammar;
+mod grammar_corpus;
+mod limits;
+mod model_table;
+mod promises;
+mod renamed;
+mod render_corpus;
+mod round_trips;
+mod structure;
+mod supply;
+mod support;
+mod templates;
+mod work;
+mod workloads;

@@ -1,0 +1,9 @@
+//! The table of models in `docs/models.md` is what the specs say.
+
+use unjinja_testkit::{Failure, expect, root};
+
+#[test]
+fn the_table_of_models_is_up_to_date() -> Result<(), Failure> {
+    let table = unjinja_codegen::table(&root().join("generated/specs"))?;
+    expect::part(&root().join("docs/models.md"), "models", &table)
+}

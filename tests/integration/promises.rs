@@ -1,0 +1,114 @@
+//! Promises about streaming that a finished message does not show: when a piece is reported, what is held back, and what
+//! `reset` returns.
+
+use crate::support::{Failure, own_models};
+use unjinja::abi_2::Machine;
+use unjinja::testing::Case;
+use unjinja::{Event, Options, Stream};
+use unjinja_app::{args_marker, qwen3};
+
+/// What one push reports, as text.
+fn push<M: Machine>(stream: &mut Stream<M>, text: &str) -> Vec<String> {
+    let mut seen = Vec::new();
+    stream.push(text, |event| {
+        seen.push(match event {
+            Event::Content(text) => format!("content {text}"),
+            Event::Reasoning(text) => format!("reasoning {text}"),
+            Event::ToolCallStart { name, .. } => format!("call {name}"),
+            Event::ToolCallArguments { json, .. } => format!("arguments {json}"),
+            Event::ToolCallEnd { complete, .. } => format!("end {complete}"),
+            other => format!("{other:?}"),
+        });
+    });
+    seen
+}
+
+#[test]
+fn text_is_held_back_only_while_it_may_be_a_marker() {
+    let mut stream = qwen3::stream(&Options::new().thinking(false));
+    assert_eq!(push(&mut stream, "a < b"), ["content a < b"]);
+    assert_eq!(push(&mut stream, " <tool"), ["content  "]);
+    assert_eq!(push(&mut stream, "box"), ["content <toolbox"]);
+}
+
+#[test]
+fn a_call_is_announced_when_its_name_is_complete_and_arguments_stream() {
+    let mut stream = qwen3::stream(&Options::new().thinking(false));
+    assert!(push(&mut stream, "<tool_call>\n{\"name\": \"no").is_empty());
+    assert_eq!(push(&mut stream, "w\""), ["call now"]);
+    assert_eq!(push(&mut stream, ", \"arguments\": {\"text\": \"ab"), ["arguments {\"text\": \"ab"]);
+    assert_eq!(push(&mut stream, "cd"), ["arguments cd"]);
+    assert_eq!(push(&mut stream, "\"}}\n</tool_call>"), ["arguments \"}", "end true"]);
+}
+
+#[test]
+fn a_bracket_in_arguments_waits_only_while_it_may_open_another_call() {
+    let mut stream = args_marker::stream(&Options::new());
+    assert_eq!(push(&mut stream, "[TOOL_CALLS]f[ARGS]{\"a\": "), ["call f", "arguments {\"a\": "]);
+    assert_eq!(push(&mut stream, "[1"), ["arguments [1"]);
+    assert_eq!(push(&mut stream, ", ["), ["arguments , "]);
+    // It is held back, and so is the next one; the byte after them decides.
+    assert_eq!(push(&mut stream, "["), ["arguments ["]);
+    assert_eq!(push(&mut stream, "2]"), ["arguments [2]"]);
+    assert!(push(&mut stream, "[").is_empty());
+    let last = push(&mut stream, "TOOL_CALLS]g[ARGS]{}");
+    assert!(last[0].contains("MalformedArguments"), "{last:?}");
+    assert_eq!(last[1..], ["end true", "call g", "arguments {}", "end true"]);
+}
+
+#[test]
+fn reset_hands_back_what_was_held_and_begins_anew() {
+    let mut stream = qwen3::stream(&Options::new().thinking(false));
+    push(&mut stream, "said <tool_call>\n{\"na");
+    assert_eq!(stream.reset(), b"<tool_call>\n{\"na");
+    assert_eq!(push(&mut stream, "new"), ["content new"]);
+}
+
+#[test]
+fn finish_settles_everything_once() {
+    let mut stream = qwen3::stream(&Options::new().thinking(false));
+    push(&mut stream, "<tool_call>\n{\"na");
+    let mut text = String::new();
+    stream.finish(|event| {
+        if let Event::Content(more) = event {
+            text.push_str(more)
+        }
+    });
+    assert_eq!(text, "<tool_call>\n{\"na");
+    stream.finish(|event| panic!("{event:?} after the end"));
+}
+
+#[test]
+fn a_push_after_the_end_begins_a_new_turn() {
+    let mut stream = qwen3::stream(&Options::new().thinking(true));
+    push(&mut stream, "<think>\nHm.\n</think>\n\nRain.");
+    stream.finish(|_| {});
+    assert_eq!(push(&mut stream, "<think>\nWell"), ["reasoning Well"]);
+    stream.finish(|_| {});
+    // The same where the first turn ended in reasoning.
+    assert_eq!(push(&mut stream, "So"), ["content So"]);
+}
+
+#[test]
+fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failure> {
+    let mut tried = 0;
+    for model in own_models()? {
+        let (spec, name) = (&model.spec, &model.spec.template.name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
+        let parser = parser.ok_or("a template that is not compiled in")?;
+        let end = spec.turn.end.trim();
+        if end.is_empty() || !spec.content.start.is_empty() {
+            continue;
+        }
+        tried += 1;
+        let case = |output: String| Case::new(output).name(name).generation_prompt(&spec.turn.assistant_start);
+        // The prompt did not open reasoning. Where only the end of reasoning has a marker, it ends before the answer.
+        let before = if spec.reasoning.start.trim().is_empty() { spec.reasoning.end.as_str() } else { "" };
+        case(format!("{before}Rain.{}", spec.turn.end)).content("Rain.").run(parser);
+        case(format!("{before}Rain.{end}")).content("Rain.").run(parser);
+        let inside = format!("Rain.{end} Or not.");
+        case(format!("{before}{inside}{}", spec.turn.end)).content(inside).run(parser);
+    }
+    assert!(tried > 12, "{tried} templates are too few to show anything");
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Helpers for tests of grammars: where a lazy grammar begins, whether a grammar accepts a text, and whether the calls that a
+//! parser read from a sentence satisfy the grammar's tools.
+
+use fancy_regex::Regex;
+use serde_json::Value;
+use unjinja::{Grammar, GrammarOptions, ToolChoice, Trigger};
+use unjinja::{Message, Tools};
+use unjinja_gbnf::{Grammar as Rules, Limits};
+use unjinja_render::Template;
+
+use super::{Failure, Model};
+
+/// Loads the rules of a grammar as an engine would.
+pub fn load(grammar: &Grammar) -> Result<Rules, Failure> {
+    Rules::parse(&grammar.text).map_err(|error| format!("{error}\n{}", grammar.text).into())
+}
+
+/// The offset in an output at which the grammar begins to apply; `None` if no trigger of a lazy grammar occurs.
+pub fn begins(grammar: &Grammar, output: &str) -> Result<Option<usize>, Failure> {
+    if !grammar.lazy {
+        return Ok(Some(0));
+    }
+    let mut first: Option<usize> = None;
+    for trigger in &grammar.triggers {
+        let at = match trigger {
+            Trigger::Word(word) => output.find(word.as_ref()),
+            Trigger::Pattern(pattern) => {
+                let found = Regex::new(pattern)?.captures(output)?;
+                found.and_then(|found| found.get(1)).map(|group| group.start())
+            }
+        };
+        first = match (first, at) {
+            (Some(first), Some(at)) => Some(first.min(at)),
+            (first, at) => first.or(at),
+        };
+    }
+    Ok(first)
+}
+
+/// Why a grammar does not accept an output, from its trigger on.
+pub fn refuses(grammar: &Grammar, rules: &Rules, output: &str) -> Result<Option<String>, Failure> {
+    let Some(at) = begins(grammar, output)? else {
+        return Ok(Some(format!("none of the triggers {:?} is in {output:?}", grammar.triggers)));
+    };
+    let text = format!("{}{}", grammar.prefill, &output[at..]);
+    Ok(rules.check(&text).err().map(|rejected| format!("{rejected}, in {text:?}")))
+}
+
+/// Random sentences of a grammar.
+pub fn sentences(rules: &Rules, seed: u64, count: usize) -> Vec<String> {
+    let mut seed = seed;
+    let limits =
+        [Limits { length: 60, depth: 20 }, Limits { length: 300, depth: 40 }, Limits { length: 1200, depth: 60 }];
+    (0..count).filter_map(|number| rules.sample(&mut seed, limits[number % limits.len()])).collect()
+}
+
+/// The first problem of the calls that were read from a sentence of a grammar for calls.
+pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
+    if message.tool_calls.is_empty() {
+        return Some("no call was read".to_owned());
+    }
+    if !message.diagnostics.is_empty() {
+        return Some(format!("{:?}", message.diagnostics));
+    }
+    for call in &message.tool_calls {
+        if !call.complete {
+            return Some(format!("a call of {:?} is not complete", call.name));
+        }
+        let arguments: Value = match serde_json::from_str(&call.arguments) {
+            Ok(arguments) => arguments,
+            // JSON may contain numbers that are too large for a double.
+            Err(error) if error.to_string().contains("number out of range") => continue,
+            Err(error) => return Some(format!("{error}: {}", call.arguments)),
+        };
+        let Some(tools) = tools else { continue };
+        let Some(tool) = tools.get(&call.name) else { return Some(format!("no tool is called {:?}", call.name)) };
+        if let Err(error) = jsonschema::validate(&tool.parameters, &arguments) {
+            return Some(format!("{error}: {arguments}"));
+        }
+    }
+    None
+}
+
+/// Checks that grammars accept the turns that a template renders. Returns how many turns had calls, and how many had none.
+pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) -> Result<(usize, usize), Failure> {
+    let name = &model.spec.template.name;
+    let (mut calls, mut texts, mut wrong) = (0, 0, 0);
+    for turn in unjinja_analyzer::verify(template, &model.spec, 64, 3).turns {
+        let start = &model.spec.turn.assistant_start;
+        let options = || GrammarOptions::new().generation_prompt(start);
+        let any = unjinja_grammar::grammar(model.parser.program(), None, &options())?;
+        let mut grammars = Vec::new();
+        if turn.message.tool_calls.is_empty() {
+            texts += 1;
+            let tools = Tools::from_json(r#"[{"name": "f"}]"#)?;
+            grammars.push(unjinja_grammar::grammar(
+                model.parser.program(),
+                Some(&tools),
+                &options().tool_choice(ToolChoice::None),
+            )?);
+        } else {
+            calls += 1;
+            grammars.push(any);
+        }
+        // A grammar demands the schema's order of properties. This schema is assembled from several calls, so a call may differ.
+        if !turn.message.tool_calls.is_empty() && in_order(&turn.message, &turn.tools) {
+            grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &options())?);
+            let required = options().tool_choice(ToolChoice::Required);
+            grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &required)?);
+        }
+        for grammar in grammars.iter().filter(|grammar| !grammar.text.is_empty()) {
+            let rules = load(grammar).map_err(|error| format!("{name}: {error}"))?;
+            if let Some(why) = refuses(grammar, &rules, &turn.body)? {
+                wrong += 1;
+                if wrong <= 3 {
+                    problems.push(format!("{name}, lazy {}: {why}\n    of {:?}", grammar.lazy, turn.body));
+                }
+            }
+        }
+    }
+    if wrong > 0 {
+        problems.push(format!("{name}: {wrong} refused, {calls} turns with calls, {texts} without"));
+    }
+    Ok((calls, texts))
+}
+
+/// Whether all arguments are in the order of the schema's properties.
+fn in_order(message: &Message, tools: &Tools) -> bool {
+    message.tool_calls.iter().all(|call| {
+        let properties = tools.get(&call.name).and_then(|tool| tool.parameters["properties"].as_object().cloned());
+        let (Some(properties), Ok(Value::Object(arguments))) = (properties, serde_json::from_str(&call.arguments))
+        else {
+            return true;
+        };
+        let places: Vec<Option<usize>> =
+            arguments.keys().map(|name| properties.keys().position(|property| property == name)).collect();
+        places.is_sorted()
+    })
+}

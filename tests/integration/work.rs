@@ -1,0 +1,143 @@
+//! Parsers read each byte a bounded number of times, however the input is cut: with every model, and on adversarial inputs. A
+//! byte that is read twice counts twice.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Failure, corpus, corpus_cases, models, own_cases, own_models};
+use unjinja::{ChatParser, Options};
+use unjinja_testkit::workloads::Markers;
+
+/// The bound for outputs that models write.
+const ORDINARY: f64 = 2.0;
+
+/// The bound for adversarial inputs.
+const ADVERSARIAL: f64 = 4.0;
+
+/// How the text is cut: byte by byte, in small pieces, whole.
+const PIECES: [usize; 4] = [1, 4, 16, usize::MAX];
+
+/// Bytes read, divided by bytes pushed (prompt included): the highest ratio of all cuts, and that cut.
+fn work(parser: &dyn ChatParser, text: &[u8], options: &Options) -> (f64, usize) {
+    let of = |size: usize| {
+        let mut stream = parser.stream(options);
+        text.chunks(size.min(text.len().max(1))).for_each(|piece| stream.push_bytes(piece, &mut |_| {}));
+        stream.finish(&mut |_| {});
+        let fed = stream.bytes_from_prompt() + text.len();
+        (stream.bytes_looked_at() as f64 / fed.max(1) as f64, size)
+    };
+    PIECES.map(of).into_iter().fold((0.0, 0), |worst, next| if next.0 > worst.0 { next } else { worst })
+}
+
+/// The highest of many ratios, and the case that has it.
+#[derive(Default)]
+struct Worst {
+    ratio: f64,
+    whose: String,
+    over: Vec<String>,
+}
+
+impl Worst {
+    fn note(&mut self, limit: f64, (ratio, size): (f64, usize), whose: impl Fn() -> String) {
+        let line = || format!("{ratio:.2} in pieces of {size}: {}", whose());
+        if ratio > self.ratio {
+            self.ratio = ratio;
+            self.whose = line();
+        }
+        if ratio > limit {
+            self.over.push(line());
+        }
+    }
+
+    fn check(self, what: &str, limit: f64) {
+        println!("{what}: at most {}", self.whose);
+        assert!(self.ratio >= 1.0, "{what}: every byte is looked at, and counted");
+        assert!(self.over.is_empty(), "{what}: {} over {limit}:\n{}", self.over.len(), self.over.join("\n"));
+    }
+}
+
+#[test]
+fn ordinary_text_is_looked_at_twice_at_most() -> Result<(), Failure> {
+    let mut worst = Worst::default();
+    for case in own_cases()? {
+        let parsers = unjinja_app::all();
+        let parser = parsers.iter().find(|p| p.info().files.iter().any(|file| *file == *case.template));
+        let parser = *parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
+        // Bytes that are not UTF-8 are not what models write.
+        if std::str::from_utf8(&case.output).is_ok() {
+            worst.note(ORDINARY, work(parser, &case.output, &case.options), || case.id.clone());
+        }
+    }
+    worst.check("our own cases", ORDINARY);
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let mut worst = Worst::default();
+    for case in corpus_cases(&corpus)? {
+        let Some(parser) = unjinja_generated::by_file(&case.template) else { continue };
+        worst.note(ORDINARY, work(parser, &case.output, &case.options), || case.id.clone());
+    }
+    worst.check("the corpus", ORDINARY);
+    Ok(())
+}
+
+#[test]
+fn no_text_is_looked_at_more_than_four_times() -> Result<(), Failure> {
+    let mut worst = Worst::default();
+    for model in own_models()?.into_iter().chain(models()?) {
+        let compiled = unjinja_generated::by_name(&model.spec.template.name);
+        let parsers = unjinja_app::all();
+        let own = || parsers.iter().copied().find(|p| p.info().name == model.spec.template.name);
+        let parser = own().or(compiled).ok_or_else(|| format!("{} is not compiled in", model.spec.template.name))?;
+        for unit in units(&Markers::of(&unjinja_codegen::plan(&model.spec))) {
+            let text = unit.repeat(LENGTH / unit.len());
+            let whose = || format!("{}: {unit:?}", model.spec.template.name);
+            worst.note(ADVERSARIAL, work(parser, text.as_bytes(), &Options::new()), whose);
+        }
+    }
+    worst.check("texts made to hurt", ADVERSARIAL);
+    Ok(())
+}
+
+/// The bound for any input; the fuzz targets check it, too.
+const ANY: f64 = 8.0;
+
+/// Found by fuzzing: beginnings of markers so close together that the search switches to whole markers, with a marker right
+/// after them; and dozens of call openers in a text that ends within a name.
+#[test]
+fn nothing_is_searched_for_further_than_the_text_has_come() -> Result<(), Failure> {
+    let mut worst = Worst::default();
+    for model in own_models()?.into_iter().chain(models()?) {
+        let name = &model.spec.template.name;
+        let own = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
+        let parser = own.or_else(|| unjinja_generated::by_name(name)).ok_or("a model that is not compiled in")?;
+        let markers = Markers::of(&unjinja_codegen::plan(&model.spec));
+        for marker in markers.content.iter().chain(&markers.reasoning) {
+            let first: String = marker.chars().take(1).collect();
+            for text in [format!("{}{marker}", first.repeat(20)).repeat(200), marker.repeat(250 / marker.len())] {
+                let whose = || format!("{name}: {first:?} and {marker:?}, {} bytes", text.len());
+                worst.note(ANY, work(parser, text.as_bytes(), &Options::new()), whose);
+            }
+        }
+    }
+    worst.check("markers behind their beginnings", ANY);
+    Ok(())
+}
+
+/// The length of an adversarial input, in bytes.
+const LENGTH: usize = 16 * 1024;
+
+/// Texts to repeat as an adversarial input: beginnings of the markers that the parser searches for.
+fn units(markers: &Markers) -> BTreeSet<String> {
+    let common =
+        ["<", "[", "{", "{\"", "\"\\", "`", ">", "\n", " ", "\n<", " {", "<|", "</", "{\"name\": \"", "\u{1f980}<"];
+    let mut units: BTreeSet<String> = common.map(str::to_owned).into();
+    for marker in markers.content.iter().chain(&markers.reasoning).chain(&markers.value) {
+        let last = marker.char_indices().next_back().map_or(0, |(at, _)| at);
+        units.insert(marker[..last].to_owned());
+        units.insert(marker.clone());
+        units.insert(format!("{marker} "));
+        // Found by fuzzing: much white space may come before the text that confirms a marker.
+        units.insert(format!("{marker}{}", "\r".repeat(54)));
+        units.insert(format!("{marker}{}", &marker[..last]));
+    }
+    units.remove("");
+    units
+}
