@@ -84,7 +84,7 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Done {
     ];
     for (error, path, line, expected, seen, next) in cases {
         let shown = format!("{error:?}\n{error}");
-        assert_eq!(error.path(), path.map(|name| at(name)).as_deref(), "{shown}");
+        assert_eq!(error.path(), path.map(at).as_deref(), "{shown}");
         assert_eq!(error.line(), line, "{shown}");
         assert!(error.expected().contains(expected), "{}: {shown}", error.expected());
         assert!(error.seen().contains(seen), "{}: {shown}", error.seen());

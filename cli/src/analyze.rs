@@ -53,7 +53,7 @@ pub(crate) struct Request<'r> {
     pub target: Option<&'r Path>,
 }
 
-/// What became of a set of templates.
+/// The results for a set of templates.
 pub(crate) struct Analysed {
     /// The specs, one for each distinct template text.
     pub specs: Vec<FormatSpec>,

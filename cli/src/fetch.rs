@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// What came of one template.
+/// The result for one template.
 enum Outcome {
     New(Fetched),
     Changed(Fetched),
@@ -105,7 +105,7 @@ fn chosen<'m>(manifest: &'m Manifest, names: &[String], path: &Path) -> Result<V
     Ok(manifest.entries.iter().filter(|e| names.is_empty() || names.iter().any(|name| is(e, name))).collect())
 }
 
-/// Downloads all entries. Returns what came of each, in the same order.
+/// Downloads all entries. Returns the results in the same order.
 fn all(hub: &Hub, entries: &[&Entry], arguments: &Arguments, ui: Ui) -> Vec<Outcome> {
     let progress = ui.progress(entries.len());
     let next = AtomicUsize::new(0);

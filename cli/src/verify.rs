@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     parser: ParserArgs,
 }
 
-/// What came of one template.
+/// The result for one template.
 enum Outcome {
     Broken(String),
     Unsupported(String),
