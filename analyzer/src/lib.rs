@@ -1,4 +1,8 @@
-//! Derives a format spec from a chat template by controlled experiments.
+#![doc = include_str!("../README.md")]
+//!
+//! # Files
+//! `sentinels` and `conversation` make the conversations, `probe` renders them, `turn` and `calls` draw conclusions,
+//! `analyze` puts them together, `verify` tests the result, and `trace` is the record of what was compared.
 
 mod analyze;
 mod calls;
