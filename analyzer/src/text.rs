@@ -36,6 +36,11 @@ pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
     length
 }
 
+/// Whether two tags are the open and the closing form of one: alike but for a slash.
+pub(crate) fn is_counterpart(open: &str, end: &str) -> bool {
+    open != end && end.replacen('/', "", 1) == open
+}
+
 /// Where `needle` stands in `text`, if exactly once.
 pub(crate) fn once(text: &str, needle: &str) -> Option<Range<usize>> {
     let start = text.find(needle)?;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::lab::{SENTINELS, Sentinels};
+use crate::sentinels::{SENTINELS, Sentinels};
 use crate::text;
 
 /// What an experiment is about. The lettered ones are the comparisons that specs, errors and documents name.

@@ -6,7 +6,9 @@ use unjinja_codegen::interpreter;
 use unjinja_runtime::{Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
 
-use crate::lab::{Call, Empty, Lab, SENTINELS, Style, Turn, tools_for};
+use crate::conversation::{AssistantMessage, Call, Empty, Style, tools_for, type_of};
+use crate::probe::Probe;
+use crate::sentinels::{SENTINELS, Sentinels};
 use unjinja_render::{Template, with_big_stack};
 
 /// What became of the random conversations.
@@ -75,12 +77,12 @@ pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> 
 /// The assistant's turn that a template writes for these calls (names, and arguments as JSON objects), without what the
 /// generation prompt writes of it. `None` where it cannot render them.
 pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str)]) -> Option<String> {
-    let mut turn = Turn::default();
+    let mut turn = AssistantMessage::default();
     for (number, (name, arguments)) in calls.iter().enumerate() {
         let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return None };
         turn.calls.push(Call { name: (*name).to_owned(), id: format!("call{number:05}"), arguments });
     }
-    let rendered = with_big_stack(|| Lab::new(template).turn(&SENTINELS[0], &turn, style(spec))).ok()?.ok()?;
+    let rendered = with_big_stack(|| Probe::new(template).turn(&SENTINELS[0], &turn, style(spec))).ok()?.ok()?;
     let body = until_end(&rendered, spec);
     Some(body.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(body).to_owned())
 }
@@ -96,7 +98,7 @@ fn style(spec: &FormatSpec) -> Style {
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
     let Ok(lowered) = interpreter(spec) else { return result };
-    let lab = Lab::new(template);
+    let probe = Probe::new(template);
     let s = &SENTINELS[0];
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let style = style(spec);
@@ -106,7 +108,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             break;
         }
         let (turn, mut expected) = random.turn(spec);
-        let Ok(rendered) = lab.turn(s, &turn, style) else {
+        let Ok(rendered) = probe.turn(s, &turn, style) else {
             result.lost_by_template += 1;
             continue;
         };
@@ -128,13 +130,13 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             parse(lowered.clone(), body, &options)
         };
         let parsed = read(&rendered);
-        if !same(&parsed, &expected) && is_same_as_reasoning(&lab, s, spec, &turn, style, &rendered) {
+        if !same(&parsed, &expected) && is_same_as_reasoning(&probe, s, spec, &turn, style, &rendered) {
             result.lost_by_template += 1;
             result.tried -= 1;
             continue;
         }
         // The last turn of a conversation may be written as one to be continued; then the past tells the format.
-        let past = || lab.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
+        let past = || probe.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
         if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
             result.held += 1;
             if same(&parsed, &expected) {
@@ -167,25 +169,26 @@ fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
 
 /// Whether the template writes an answer beside calls just as it writes reasoning: then nothing can tell them apart.
 fn is_same_as_reasoning(
-    lab: &Lab<'_>,
-    s: &crate::lab::Sentinels,
+    probe: &Probe<'_>,
+    s: &Sentinels,
     spec: &FormatSpec,
-    turn: &Turn,
+    turn: &AssistantMessage,
     style: Style,
     rendered: &str,
 ) -> bool {
     if turn.content.is_empty() || turn.reasoning.is_some() || spec.reasoning.field.is_empty() {
         return false;
     }
-    let other = Turn { content: String::new(), ..turn.clone() }.with_reasoning(&spec.reasoning.field, &turn.content);
-    lab.turn(s, &other, style).is_ok_and(|other| other == rendered)
+    let other = AssistantMessage { content: String::new(), ..turn.clone() }
+        .with_reasoning(&spec.reasoning.field, &turn.content);
+    probe.turn(s, &other, style).is_ok_and(|other| other == rendered)
 }
 
 fn message_is_plain(message: &Message) -> bool {
     message.tool_calls.is_empty() && message.reasoning_content.is_empty()
 }
 
-fn offered(s: &crate::lab::Sentinels, calls: &[Call]) -> Tools {
+fn offered(s: &Sentinels, calls: &[Call]) -> Tools {
     Tools::from_openai(&tools_for(s, calls)).unwrap_or_default()
 }
 
@@ -283,8 +286,8 @@ impl Random {
         }
     }
 
-    fn turn(&mut self, spec: &FormatSpec) -> (Turn, Message) {
-        let mut turn = Turn::default();
+    fn turn(&mut self, spec: &FormatSpec) -> (AssistantMessage, Message) {
+        let mut turn = AssistantMessage::default();
         let mut message = Message::default();
         let calls = spec.tools.format != ToolFormat::None && self.one_in(2);
         if calls {
@@ -294,7 +297,7 @@ impl Random {
                 for number in 0..self.below(4) {
                     let value = self.value(2);
                     // One argument has one type in all calls: the schema says which.
-                    arguments.insert(format!("{}_{number}", crate::lab::type_of(&value)), value);
+                    arguments.insert(format!("{}_{number}", type_of(&value)), value);
                 }
                 let name = ["get_weather", "run", "edit_file", "search.web"][self.below(4)];
                 let id = format!("call{:05}", number + 10 * self.below(1000));

@@ -1,5 +1,6 @@
-//! The data model of a format spec. Every field is a key of the TOML file; its doc comment is the key's
-//! documentation. A marker is written as the template writes it, white space included.
+//! The data model of a format spec. Every field is a key of the TOML file, and `docs/spec.md` explains each with an
+//! example. A marker is written as the template writes it, white space included. This module holds data only: what is
+//! allowed is checked in `check.rs`.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +14,13 @@ pub const SPEC_VERSION: u32 = 2;
 /// The oldest version that [`FormatSpec::migrate`] reads.
 pub const OLDEST_SPEC_VERSION: u32 = 1;
 
-/// How the output of one model is to be read.
+/// The wire format of one model: how its output is divided into reasoning, answer and tool calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FormatSpec {
     /// Version of the spec language; [`SPEC_VERSION`].
     pub spec_version: u32,
-    /// Why the template's format cannot be said in this language. A spec with this key makes no parser.
+    /// Why the template's format cannot be expressed in this language. No parser is made from a spec with this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsupported: Option<String>,
     /// Which template this spec describes.
@@ -27,10 +28,10 @@ pub struct FormatSpec {
     /// What the template can render.
     #[serde(default)]
     pub capabilities: Capabilities,
-    /// What frames a message.
+    /// The text around a message.
     #[serde(default)]
     pub turn: Turn,
-    /// What `add_generation_prompt` writes, one entry per distinct text.
+    /// What `add_generation_prompt` adds to the prompt, one entry per distinct text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generation_prompt: Vec<GenerationPrompt>,
     /// How reasoning is written.
@@ -42,13 +43,14 @@ pub struct FormatSpec {
     /// How tool calls are written.
     #[serde(default)]
     pub tools: Tools,
-    /// Other texts that do what a marker does, by the marker's dotted key: models write more than templates do.
+    /// Other texts that count as a marker, by the marker's dotted key. Models write forms that their templates never
+    /// show.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub alternatives: BTreeMap<MarkerKey, Vec<String>>,
-    /// The tokens that matter to whoever runs the model.
+    /// The tokens that a server which runs the model has to know.
     #[serde(default)]
     pub tokens: Tokens,
-    /// What the analysis rests on.
+    /// How much the analysis has tried.
     #[serde(default)]
     pub evidence: Evidence,
 }
@@ -66,11 +68,12 @@ pub struct TemplateInfo {
     /// finds it, and `unjinja check --write` keeps it. A registry finds the parser by these names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
-    /// File name of the template, without folders; of a file with several templates, with `#` and the template's name.
+    /// File name of the template, without folders. For a file with several templates, `#` and the template's name
+    /// follow.
     pub file: String,
     /// SHA-256 of the template text, 64 lower-case hexadecimal digits.
     pub sha256: String,
-    /// Other template files with the very same text.
+    /// Other template files with the same text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
 }
@@ -79,36 +82,36 @@ pub struct TemplateInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
-    /// The template lists the tools offered.
+    /// The template writes the offered tools into the prompt.
     #[serde(default)]
     pub tools: bool,
     /// The template renders an assistant's tool calls.
     #[serde(default)]
     pub tool_calls: bool,
-    /// It renders more than one call in a turn.
+    /// The template renders more than one call in a turn.
     #[serde(default)]
     pub parallel_tool_calls: bool,
-    /// It accepts a system message.
+    /// The template renders a system message.
     #[serde(default)]
     pub system_role: bool,
-    /// It accepts content given as a list of typed parts.
+    /// The template renders content that is given as a list of typed parts.
     #[serde(default)]
     pub typed_content: bool,
-    /// It renders arguments that are given as an object.
+    /// The template renders arguments that are given as an object.
     #[serde(default)]
     pub object_arguments: bool,
-    /// It renders arguments that are given as JSON text.
+    /// The template renders arguments that are given as JSON text.
     #[serde(default)]
     pub string_arguments: bool,
-    /// It renders reasoning or asks for it.
+    /// The template renders reasoning or tells the model to reason.
     #[serde(default)]
     pub reasoning: bool,
-    /// A turn of calls needs a content string: null content is an error or is printed.
+    /// A turn of calls needs a string as its content: with null, the template fails or prints `None`.
     #[serde(default)]
     pub requires_nonnull_content: bool,
 }
 
-/// What frames a message.
+/// The text around a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
@@ -118,34 +121,34 @@ pub struct Turn {
     /// Text before an assistant message.
     #[serde(default)]
     pub assistant_start: String,
-    /// Text after an assistant message, up to the next message.
+    /// Text after an assistant message, up to the next message. It ends the model's output.
     #[serde(default)]
     pub end: String,
 }
 
-/// What `add_generation_prompt` writes.
+/// What `add_generation_prompt` adds to the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GenerationPrompt {
-    /// The value of the thinking switch that gives this text; absent where the switch was not set.
+    /// The value of the thinking switch that leads to this text; absent if the switch was not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<bool>,
-    /// The text, from the start of the assistant's turn.
+    /// The text, from the start of the assistant's turn to the end of the prompt.
     pub text: String,
-    /// Where the model's output begins.
+    /// What the model's output begins with.
     pub starts_in: Channel,
 }
 
-/// A channel of plain text.
+/// Where the model's output begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
-    /// The answer.
+    /// In the answer.
     #[default]
     Content,
-    /// The chain of thought.
+    /// In the reasoning.
     Reasoning,
-    /// None yet: the text ends inside a marker, which the model completes.
+    /// Inside a marker that the prompt has begun and the model completes.
     Marker,
 }
 
@@ -156,22 +159,25 @@ pub struct Reasoning {
     /// When reasoning is written.
     #[serde(default)]
     pub mode: ReasoningMode,
-    /// Marker before the reasoning; empty where only the end is marked (delimiter style).
+    /// Marker before the reasoning; empty if only its end is marked.
     #[serde(default)]
     pub start: String,
     /// Marker after the reasoning.
     #[serde(default)]
     pub end: String,
-    /// What the template writes where a turn has no reasoning, if that is no empty block of it.
+    /// What the template writes in a turn without reasoning, if that is something else than an empty block of
+    /// reasoning.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub empty: String,
-    /// The opening marker of a tool call ends reasoning that was not closed.
+    /// The opening marker of a tool call also ends reasoning that the model did not close.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ended_by_call: bool,
-    /// The message field that carries the reasoning (`reasoning_content`, `thinking`, …); empty where none does.
+    /// The message field from which the template takes the reasoning (`reasoning_content`, `thinking`, …); empty if
+    /// there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub field: String,
-    /// The template variable that switches thinking (`enable_thinking`, `thinking`, …); empty where none does.
+    /// The template variable that switches thinking on and off (`enable_thinking`, `thinking`, …); empty if there is
+    /// none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub switch: String,
 }
@@ -183,9 +189,9 @@ pub enum ReasoningMode {
     /// Never.
     #[default]
     None,
-    /// Between the markers, wherever the model reasons.
+    /// Between the markers, in every turn in which the model reasons.
     TagBased,
-    /// Between the markers, and history shows it only in turns that call tools.
+    /// Between the markers; in past turns the template shows it only if they call tools.
     ToolsOnly,
 }
 
@@ -193,7 +199,7 @@ pub enum ReasoningMode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// Whether markers stand around the answer.
+    /// Whether the answer has markers around it.
     #[serde(default)]
     pub mode: ContentMode,
     /// Marker before the answer.
@@ -202,21 +208,21 @@ pub struct Content {
     /// Marker after the answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub end: String,
-    /// The answer stands behind the calls of a turn that has both.
+    /// In a turn with both, the answer comes after the calls.
     #[serde(default, skip_serializing_if = "is_false")]
     pub after_calls: bool,
 }
 
-/// Whether markers stand around the answer.
+/// Whether the answer has markers around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContentMode {
-    /// The answer stands bare.
+    /// Never.
     #[default]
     Plain,
-    /// Markers always stand around it.
+    /// Always.
     AlwaysWrapped,
-    /// Markers stand around it where the turn has reasoning.
+    /// In turns with reasoning.
     WrappedWithReasoning,
 }
 
@@ -242,7 +248,8 @@ pub struct Tools {
     /// Text between two calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub separator: String,
-    /// `json_native`: the key whose object holds name and arguments; empty where they stand at the top.
+    /// `json_native`: the key of an inner object that holds name and arguments; empty if the call's object holds them
+    /// itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub function_field: String,
     /// `json_native`: the key of the function's name.
@@ -251,16 +258,16 @@ pub struct Tools {
     /// `json_native`: the key of the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args_field: String,
-    /// `json_native`: the key of the call's id, where the message's own id is written.
+    /// `json_native`: the key of the call's id, if the template writes the id of the message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id_field: String,
-    /// `json_native`: the key of an id that the template counts up by itself.
+    /// `json_native`: the key of an id that the template makes by counting the calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub gen_id_field: String,
-    /// `json_native`: the function's name is the key, the arguments its value.
+    /// `json_native`: the function's name is a key, and the arguments are its value.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fun_name_is_key: bool,
-    /// `json_native`: the calls of a turn stand in one array.
+    /// `json_native`: the calls of a turn are the items of one array.
     #[serde(default, skip_serializing_if = "is_false")]
     pub tools_array_wrapped: bool,
     /// `json_native`: the keys in the order in which the template writes them.
@@ -269,13 +276,13 @@ pub struct Tools {
     /// Values are written as Python literals (`True`, `None`, `{'a': 1}`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub uses_python_dicts: bool,
-    /// Around the function's name, where it stands outside JSON.
+    /// The markers around the function's name, if it is not part of JSON.
     #[serde(default, skip_serializing_if = "is_default")]
     pub function: Function,
-    /// Around the arguments, where they stand outside a call's JSON.
+    /// The markers around the arguments, if they are not part of a call's JSON.
     #[serde(default, skip_serializing_if = "is_default")]
     pub arguments: Arguments,
-    /// Where the call's id stands, outside JSON.
+    /// Where the call's id is written, if it is not part of JSON.
     #[serde(default, skip_serializing_if = "is_default")]
     pub call_id: CallId,
 }
@@ -289,17 +296,17 @@ pub enum ToolFormat {
     None,
     /// Name and arguments are fields of one JSON object.
     JsonNative,
-    /// The name stands in a tag, the arguments are one JSON object.
+    /// The name is written between markers, and the arguments are one JSON object.
     TagWithJson,
-    /// The name stands in a tag, each argument in tags of its own.
+    /// The name is written between markers, and so is each argument.
     TagWithTagged,
-    /// The name, then `name = value` pairs in brackets: `f(a=1, b="x")`, `call:f{a:1}`. Values are literals that end by
-    /// themselves.
+    /// The name, then `name = value` pairs in brackets: `f(a=1, b="x")`, `call:f{a:1}`. The values are literals, so no
+    /// marker has to end them.
     CallExpression,
 }
 
 impl ToolFormat {
-    /// The name, as specs write it.
+    /// The name of the format in a spec.
     pub fn name(self) -> &'static str {
         match self {
             ToolFormat::None => "none",
@@ -311,7 +318,7 @@ impl ToolFormat {
     }
 }
 
-/// Around the function's name.
+/// The markers around the function's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Function {
@@ -321,12 +328,12 @@ pub struct Function {
     /// Text after the name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name_suffix: String,
-    /// Text that closes what `name_prefix` opened.
+    /// Text after the arguments that closes what `name_prefix` opened.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub close: String,
 }
 
-/// Around the arguments.
+/// The markers around the arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Arguments {
@@ -342,10 +349,10 @@ pub struct Arguments {
     /// Text after an argument's name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name_suffix: String,
-    /// Text after an argument's name where the value is no string, if that differs.
+    /// Text after an argument's name whose value is not a string, if it differs from `name_suffix`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub other_name_suffix: String,
-    /// The token around strings, where literals are written with quote tokens instead of quotes.
+    /// The token that stands before and after a string, in formats that use a token in place of quotes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub quote: String,
     /// Text before an argument's value.
@@ -359,25 +366,25 @@ pub struct Arguments {
     pub separator: String,
 }
 
-/// Where the call's id stands, outside JSON.
+/// Where the call's id is written, if it is not part of JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CallId {
-    /// Where it stands.
+    /// Where the id is written.
     pub position: CallIdPosition,
-    /// Text before the id; for `in_name`, the part of the id before the name.
+    /// Text before the id; with `in_name`, the part of the id before the name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
-    /// Text after the id; for `in_name`, what stands between the name and the index.
+    /// Text after the id; with `in_name`, the text between the name and the index.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub suffix: String,
 }
 
-/// Where a call's id stands.
+/// Where a call's id is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallIdPosition {
-    /// Nowhere outside JSON.
+    /// Nowhere, or as a part of JSON.
     #[default]
     None,
     /// Before the function's name.
@@ -386,25 +393,26 @@ pub enum CallIdPosition {
     BetweenFuncAndArgs,
     /// After the arguments.
     PostArgs,
-    /// The id holds the name and the call's index: what stands where the name would is the whole id.
+    /// In place of the name: the id consists of a prefix, the name, a suffix and the call's index.
     InName,
 }
 
-/// The tokens that matter to whoever runs the model.
+/// The tokens that a server which runs the model has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tokens {
-    /// Markers that a detokenizer must keep, sorted.
+    /// Tokens that a server must keep when it turns token ids into text, sorted: every tag in a marker or an
+    /// alternative.
     pub preserved: Vec<String>,
-    /// What `bos_token` was in the renders; absent where the template's file does not say it, and then it was empty.
+    /// The value of `bos_token` in the renders; absent if the template's file does not state it, and then it was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bos: Option<String>,
-    /// What `eos_token` was in the renders; absent where the template's file does not say it, and then it was empty.
+    /// The value of `eos_token` in the renders; absent if the template's file does not state it, and then it was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eos: Option<String>,
 }
 
-/// What the analysis rests on.
+/// How much the analysis has tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evidence {
@@ -420,7 +428,7 @@ pub struct Evidence {
 pub struct RoundTrips {
     /// How many were tried.
     pub tried: u32,
-    /// How many came back the same.
+    /// How many gave the same message back.
     pub held: u32,
 }
 

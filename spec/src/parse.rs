@@ -42,6 +42,22 @@ impl FormatSpec {
         write::toml(&Node::from_serialize(self))
     }
 
+    /// Every key that a spec may have, dotted, in the order of the model: `template.name`, `tools.arguments.start`. Keys
+    /// of a generation prompt begin with `generation_prompt[]`.
+    ///
+    /// ```
+    /// let keys = unjinja_spec::FormatSpec::keys();
+    /// assert!(keys.iter().any(|key| key == "tools.per_call_start"));
+    /// assert!(keys.iter().any(|key| key == "generation_prompt[].text"));
+    /// ```
+    #[must_use]
+    pub fn keys() -> Vec<String> {
+        let shape = placeholder::shape_of::<FormatSpec>();
+        let holds_keys = |key: &str| shape.iter().any(|(table, _)| table == key || *table == format!("{key}[]"));
+        let keys = shape.iter().flat_map(|(table, names)| names.iter().map(|name| text::join(table, name)));
+        keys.filter(|key| !holds_keys(key)).collect()
+    }
+
     /// Checks a spec that was built in code as [`FormatSpec::from_toml`] checks one that was read.
     ///
     /// # Errors

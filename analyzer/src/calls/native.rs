@@ -5,9 +5,11 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use unjinja_spec::{ToolFormat, Tools};
 
-use super::{Around, Trouble, Turns, apply, around, longer_close, two, unsupported, with_lead};
-use crate::lab::{Call, Sentinels};
-
+use super::parts::{Around, Turns, apply, around, longer_close, two, with_lead};
+use crate::conversation::Call;
+use crate::error::{CallsError, gap, quoted};
+use crate::sentinels::Sentinels;
+use crate::trace::Experiment;
 /// A JSON value in a text.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -78,7 +80,7 @@ fn is_arguments(value: &Value, s: &Sentinels) -> bool {
     }
 }
 
-pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble> {
+pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, CallsError> {
     let calls = two(s);
     let needles = [calls[0].name.as_str(), s.arguments[0]];
     let Some(first) = object_with(&turns.one, 0, &['{', '['], &needles) else { return Ok(None) };
@@ -98,11 +100,11 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Troubl
     let mut middle = None;
     if let Some(pair) = &turns.two {
         let Some(one) = object_with(pair, 0, &['{', '['], &needles) else {
-            return unsupported("T2", "the first of two calls is written otherwise than one call alone");
+            return gap(Experiment::T2, "the first of two calls to look like a call alone", quoted(pair));
         };
         if array {
             let Some(items) = one.value.as_array().filter(|items| items.len() == 2) else {
-                return unsupported("T2", "two calls do not share the array that one call stands in");
+                return gap(Experiment::T2, "both calls in the array that holds a call alone", quoted(pair));
             };
             if let [Value::Object(a), Value::Object(b)] = items.as_slice() {
                 tools.gen_id_field = counted_id(a, b, &tools);
@@ -110,7 +112,7 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Troubl
         } else {
             let needles = [calls[1].name.as_str(), s.arguments[1]];
             let Some(two) = object_with(pair, one.range.end, &['{', '['], &needles) else {
-                return unsupported("T2", "the second of two calls is written otherwise than the first");
+                return gap(Experiment::T2, "the second of two calls to look like the first", quoted(pair));
             };
             if let (Value::Object(a), Value::Object(b)) = (&one.value, &two.value) {
                 tools.gen_id_field = counted_id(a, b, &tools);

@@ -3,21 +3,22 @@
 
 use unjinja_spec::{CallIdPosition, ToolFormat, Tools};
 
-use super::{Trouble, Turns, one};
-use crate::frame;
-use crate::lab::{Lab, Sentinels, Style, Turn};
+use super::parts::{Turns, one};
+use crate::conversation::{AssistantMessage, Style};
+use crate::error::CallsError;
+use crate::probe::Probe;
+use crate::sentinels::Sentinels;
 use crate::trace::{Comparison, Experiment};
-
 /// T1, T2, T3, T4, A1 and T7, and where they went wrong.
-pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, found: &Result<Tools, Trouble>) {
+pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turns, found: &Result<Tools, CallsError>) {
     let tools = match found {
         Ok(tools) => tools,
-        Err(trouble) => return stopped(lab, s, turns, trouble),
+        Err(error) => return stopped(probe, s, turns, error),
     };
     let json = tools.format == ToolFormat::JsonNative;
-    lab.note(s, Experiment::T1, "no call | one call", |note| {
-        note.result("an answer", &lab.turn(s, &Turn::content(s.content), frame::PLAIN));
-        note.result("one call", &lab.turn(s, &Turn::calls(&[one(s)]), style));
+    probe.note(s, Experiment::T1, "no call | one call", |note| {
+        note.result("an answer", &probe.turn(s, &AssistantMessage::content(s.content), Style::PLAIN));
+        note.result("one call", &probe.turn(s, &AssistantMessage::calls(&[one(s)]), style));
         note.found("tools.format", tools.format.name());
         note.because(match tools.format {
             ToolFormat::JsonNative => "one object holds the name and the arguments",
@@ -27,7 +28,7 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             ToolFormat::None => "there are no calls",
         });
     });
-    lab.note(s, Experiment::T2, "one call | two calls", |note| {
+    probe.note(s, Experiment::T2, "one call | two calls", |note| {
         both(note, turns);
         note.found_text("tools.section_start", &tools.section_start);
         note.found_text("tools.per_call_start", &tools.per_call_start);
@@ -46,7 +47,7 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             None => "the template does not render two calls: all that stands around one belongs to the call",
         });
     });
-    lab.note(s, Experiment::T3, "two function names", |note| {
+    probe.note(s, Experiment::T3, "two function names", |note| {
         both(note, turns);
         if json {
             note.found_text("tools.name_field", &tools.name_field);
@@ -62,7 +63,7 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             note.because("it stands around the function's name and not around each call");
         }
     });
-    lab.note(s, Experiment::T4, "where name, arguments and values stand", |note| {
+    probe.note(s, Experiment::T4, "where name, arguments and values stand", |note| {
         both(note, turns);
         note.found_text("tools.args_field", &tools.args_field);
         if json && !tools.parameter_order.is_empty() {
@@ -75,7 +76,7 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
         note.because("each of them carries a sentinel; what stands between two sentinels is a marker");
     });
     if !tools.arguments.name_prefix.is_empty() || !tools.arguments.name_suffix.is_empty() {
-        lab.note(s, Experiment::A1, "two argument names", |note| {
+        probe.note(s, Experiment::A1, "two argument names", |note| {
             both(note, turns);
             note.found_text("tools.arguments.name_prefix", &tools.arguments.name_prefix);
             note.found_text("tools.arguments.name_suffix", &tools.arguments.name_suffix);
@@ -84,7 +85,7 @@ pub(super) fn calls(lab: &Lab<'_>, s: &Sentinels, style: Style, turns: &Turns, f
             note.because("it stands around the argument's name");
         });
     }
-    lab.note(s, Experiment::T7, "two call ids", |note| {
+    probe.note(s, Experiment::T7, "two call ids", |note| {
         both(note, turns);
         let position = serde_json::to_value(tools.call_id.position).unwrap_or_default();
         note.found("tools.call_id.position", position);
@@ -109,13 +110,11 @@ fn both(note: &mut Comparison, turns: &Turns) {
     }
 }
 
-/// The comparison that found no words for what it saw.
-fn stopped(lab: &Lab<'_>, s: &Sentinels, turns: &Turns, trouble: &Trouble) {
-    let Trouble::Unsupported(reason) = trouble else { return };
-    let (name, reason) = reason.split_once(": ").unwrap_or(("T1", reason));
-    let experiment = Experiment::ALL.into_iter().find(|experiment| experiment.name() == name);
-    lab.note(s, experiment.unwrap_or(Experiment::T1), "what the spec language has no words for", |note| {
+/// The comparison that saw what the spec language cannot express.
+fn stopped(probe: &Probe<'_>, s: &Sentinels, turns: &Turns, error: &CallsError) {
+    let CallsError::Gap(gap) = error else { return };
+    probe.note(s, gap.comparison, "what the spec language cannot express", |note| {
         both(note, turns);
-        note.because(reason);
+        note.because(format!("expected {}; found {}", gap.expected, gap.seen));
     });
 }

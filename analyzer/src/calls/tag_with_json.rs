@@ -5,12 +5,12 @@ use std::ops::Range;
 use unjinja_spec::{CallId, CallIdPosition, Function, ToolFormat, Tools};
 
 use super::native::object_with;
-use super::{
-    Around, Trouble, Turns, apply, apply_prefix, around, longer_close, split_close, split_prefix, two, unsupported,
-};
-use crate::lab::{Call, Sentinels};
+use super::parts::{Around, Turns, apply, apply_prefix, around, longer_close, split_close, split_prefix, two};
+use crate::conversation::Call;
+use crate::error::{CallsError, gap, quoted};
+use crate::sentinels::Sentinels;
 use crate::text;
-
+use crate::trace::Experiment;
 /// A call whose arguments are one object: where its parts stand.
 struct Parts {
     name: Range<usize>,
@@ -25,7 +25,7 @@ fn parts(text: &str, from: usize, call: &Call, key: &str) -> Option<Parts> {
     Some(Parts { name, arguments: found.range, python: found.python })
 }
 
-pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Trouble> {
+pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, CallsError> {
     let calls = two(s);
     let text = &turns.one;
     let Some(first) = parts(text, 0, &calls[0], s.arguments[0]) else { return Ok(None) };
@@ -39,7 +39,7 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Troubl
         let one = parts(pair, 0, &calls[0], s.arguments[0]);
         let two = one.as_ref().and_then(|one| parts(pair, one.arguments.end, &calls[1], s.arguments[1]));
         let (Some(one), Some(two)) = (one, two) else {
-            return unsupported("T2", "two calls are written otherwise than one");
+            return gap(Experiment::T2, "each of two calls to look like a call alone", quoted(pair));
         };
         middle = Some(pair[one.arguments.end..two.name.start].to_owned());
         close = longer_close(close, &pair[two.arguments.end..]);
@@ -84,10 +84,8 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, Troubl
         && *second != inner
     {
         let Some((suffix, rest)) = counted(&inner, second) else {
-            return unsupported(
-                "T3",
-                format!("between name and arguments stands {inner:?} in the first call, {second:?} in the second"),
-            );
+            let expected = "the same text between name and arguments in both calls, or a number that counts the calls";
+            return gap(Experiment::T3, expected, format!("{inner:?} in the first call, {second:?} in the second"));
         };
         let label = open[last_break(&open)..].to_owned();
         open.truncate(open.len() - label.len());

@@ -5,12 +5,14 @@ use std::ops::Range;
 use serde_json::{Value, json};
 use unjinja_spec::{Arguments, Function, ToolFormat, Tools};
 
-use super::{Around, Trouble, Turns, apply, apply_prefix, around, split_close, split_prefix, strip, unsupported};
-use crate::frame::Frame;
-use crate::lab::{Call, Lab, Sentinels, Style, Turn};
+use super::parts::{Around, Turns, apply, apply_prefix, around, split_close, split_prefix, strip};
+use crate::conversation::{AssistantMessage, Call, Style};
+use crate::error::{CallsError, gap, quoted};
+use crate::probe::Probe;
+use crate::sentinels::Sentinels;
 use crate::text;
 use crate::trace::Experiment;
-
+use crate::turn::TurnMarkers;
 /// How values are written: what stands around a string, beyond what stands around every value.
 #[derive(Debug, Default)]
 struct Encoding {
@@ -21,6 +23,9 @@ struct Encoding {
     /// The quote before a string, where values are literals.
     quote: Option<String>,
 }
+
+/// What T4 expects.
+const IN_ORDER: &str = "the name, an argument's name and its value, in this order";
 
 /// A value that is no string.
 const NUMBER: u32 = 4711;
@@ -53,22 +58,28 @@ fn encoding(s: &Sentinels, render: impl Fn(&[(&str, Value)]) -> Option<String>) 
     Some(encoding)
 }
 
-pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, turns: &Turns) -> Result<Tools, Trouble> {
+pub(super) fn find(
+    probe: &Probe<'_>,
+    s: &Sentinels,
+    style: Style,
+    markers: &TurnMarkers,
+    turns: &Turns,
+) -> Result<Tools, CallsError> {
     let render = |arguments: &[(&str, Value)]| {
         let call = Call::new(s.functions[0], s.ids[0], arguments);
-        lab.turn(s, &Turn::calls(&[call]), style).ok().map(|turn| strip(s, &turn, frame))
+        probe.turn(s, &AssistantMessage::calls(&[call]), style).ok().map(|turn| strip(s, &turn, markers))
     };
     let [k1, k2] = s.arguments;
     let [v1, v2] = s.values;
     let find = |text: &str, from: usize, needle: &str| text::after(text, from, needle);
     let one = &turns.one;
     let Some(name) = find(one, 0, s.functions[0]) else {
-        return unsupported("T3", "the function's name is not rendered");
+        return gap(Experiment::T3, "the function's name", quoted(one));
     };
     let Some(encoding) = encoding(s, render) else {
-        return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
+        return gap(Experiment::T4, IN_ORDER, quoted(one));
     };
-    lab.note(s, Experiment::A2, "a string | a number under the same name", |note| {
+    probe.note(s, Experiment::A2, "a string | a number under the same name", |note| {
         for (of, value) in [("a string", json!(s.values[0])), ("a number", json!(NUMBER))] {
             if let Some(text) = render(&[(s.arguments[0], value)]) {
                 note.render(of, text);
@@ -91,17 +102,17 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
         Some((key, value.start.checked_sub(quote.len())?..(value.end + quote.len()).min(text.len())))
     };
     let Some((key, value)) = place(one, k1, v1, name.end) else {
-        return unsupported("T4", format!("name, argument and value do not follow each other: {one:?}"));
+        return gap(Experiment::T4, IN_ORDER, quoted(one));
     };
     // T5: one and two arguments.
     let Some(both) = render(&[(k1, v1.into()), (k2, v2.into())]) else {
-        return unsupported("T5", "a call with two arguments cannot be rendered");
+        return gap(Experiment::T5, "a call with two arguments", "that the template cannot render it");
     };
     let places = find(&both, 0, s.functions[0])
         .and_then(|name| place(&both, k1, v1, name.end))
         .and_then(|(_, first)| place(&both, k2, v2, first.end).map(|second| (first, second)));
     let Some((first_value, (second_key, second_value))) = places else {
-        return unsupported("T5", format!("two arguments do not follow each other: {both:?}"));
+        return gap(Experiment::T5, "two arguments after each other", quoted(&both));
     };
     let open = &one[..name.start];
     let head = &one[name.end..key.start]; // name suffix, start of arguments, prefix of an argument's name
@@ -109,7 +120,7 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
     let step = &both[first_value.end..second_key.start]; // value suffix, separator, prefix of the next name
     let tail = &both[second_value.end..]; // value suffix, end of arguments, closers
     if both[second_key.end..second_value.start] != *between {
-        return unsupported("T4", "two arguments are written in different ways");
+        return gap(Experiment::T4, "the same text between name and value of both arguments", quoted(&both));
     }
     let prefix_length = text::common_suffix(head, step).max(unfinished(head, step));
     let name_prefix = &step[step.len() - prefix_length..];
@@ -118,7 +129,7 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
     let suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
     let (value_suffix, separator) = rest.split_at(suffix_length);
     if value_suffix.trim().is_empty() && !literal {
-        return unsupported("A2", format!("nothing marks where a value ends: {step:?}"));
+        return gap(Experiment::A2, "a marker after each argument's value", quoted(step));
     }
     // T6: no argument at all.
     let head_rest = &head[..head.len() - prefix_length];
@@ -131,7 +142,7 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
         None => head_rest.len(),
     };
     let (name_suffix, arguments_start) = head_rest.split_at(name_suffix_length);
-    lab.note(s, Experiment::T5, "one argument | two arguments", |note| {
+    probe.note(s, Experiment::T5, "one argument | two arguments", |note| {
         note.render("one argument", one).render("two arguments", &both);
         note.found_text("tools.arguments.name_prefix", name_prefix);
         note.found_text("tools.arguments.value_suffix", value_suffix);
@@ -141,7 +152,7 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
              and what is left between two arguments separates them",
         );
     });
-    lab.note(s, Experiment::T6, "no argument | one argument", |note| {
+    probe.note(s, Experiment::T6, "no argument | one argument", |note| {
         if let Some(none) = render(&[]) {
             note.render("no argument", none);
         }
@@ -159,7 +170,7 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
             .and_then(|name| place(pair, k1, v1, name.end))
             .and_then(|(_, value)| find(pair, value.end, s.functions[1]).map(|next| (value.end, next.start)));
         let Some((from, to)) = ends else {
-            return unsupported("T2", "two calls are written otherwise than one");
+            return gap(Experiment::T2, "each of two calls to look like a call alone", quoted(pair));
         };
         let middle = &pair[from..to];
         let middle = middle.strip_prefix(value_suffix).unwrap_or(middle);
@@ -178,9 +189,11 @@ pub(super) fn find(lab: &Lab<'_>, s: &Sentinels, style: Style, frame: &Frame, tu
     let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
     let other = encoding.before_other.as_deref().map(split_between);
     if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
-        return unsupported(
-            "A2",
-            format!("a value that is no string begins with {other_prefix:?}, a string with {value_prefix:?}"),
+        let expected = "the same text before every value";
+        return gap(
+            Experiment::A2,
+            expected,
+            format!("{value_prefix:?} before strings, {other_prefix:?} before others"),
         );
     }
     let tools = Tools {
@@ -226,19 +239,19 @@ fn split_between(text: &str) -> (&str, &str) {
 }
 
 /// Whether values come out as Python writes them.
-pub(super) fn prints_python(lab: &Lab<'_>, s: &Sentinels, style: Style) -> bool {
+pub(super) fn prints_python(probe: &Probe<'_>, s: &Sentinels, style: Style) -> bool {
     let values = [json!(true), json!({s.arguments[1]: s.values[1]}), Value::Null];
     let call = Call::new(
         s.functions[0],
         s.ids[0],
         &[(s.arguments[0], values[0].clone()), (s.arguments[1], values[1].clone())],
     );
-    let turn = lab.turn(s, &Turn::calls(&[call]), style);
+    let turn = probe.turn(s, &AssistantMessage::calls(&[call]), style);
     let python = turn.as_ref().is_ok_and(|turn| {
         let quoted = format!("'{}'", s.values[1]);
         turn.contains(&quoted) || (turn.contains("True") && !turn.contains("true"))
     });
-    lab.note(s, Experiment::ValueTypes, "a boolean and an object as values", |note| {
+    probe.note(s, Experiment::ValueTypes, "a boolean and an object as values", |note| {
         note.result("one call", &turn).found("tools.uses_python_dicts", python);
         note.because(if python { "they are written as Python writes them" } else { "they are written as JSON" });
     });

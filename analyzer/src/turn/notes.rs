@@ -1,25 +1,27 @@
-//! What the comparisons of a turn's frame showed, told to whoever listens once it is known what became of them.
+//! What the comparisons of a turn's markers showed, told to whoever listens once it is known what became of them.
 
 use unjinja_spec::{GenerationPrompt, Reasoning};
 
-use super::{PLAIN, RawPrompts, Shown};
-use crate::lab::{Call, Lab, Sentinels, Style, Turn};
+use super::prompts::RawPrompts;
+use super::shown::Shown;
+use crate::conversation::{AssistantMessage, Call, Style};
+use crate::probe::Probe;
+use crate::sentinels::Sentinels;
 use crate::trace::Experiment;
-
 /// R1 and R3, with what became of them.
 pub(super) fn reasoning(
-    lab: &Lab<'_>,
+    probe: &Probe<'_>,
     s: &Sentinels,
     shown: &Shown,
     call: &Call,
     calls: Option<Style>,
     reasoning: &Reasoning,
 ) {
-    let answer = Turn::content(s.content);
-    let with_answer = || lab.turn(s, &answer.clone().with_reasoning(&shown.field, s.reasoning), PLAIN);
+    let answer = AssistantMessage::content(s.content);
+    let with_answer = || probe.turn(s, &answer.clone().with_reasoning(&shown.field, s.reasoning), Style::PLAIN);
     if shown.with_content {
-        lab.note(s, Experiment::R1, format_args!("an answer without `{0}` | with `{0}`", shown.field), |note| {
-            note.result("without reasoning", &lab.turn(s, &answer, PLAIN)).result("with reasoning", &with_answer());
+        probe.note(s, Experiment::R1, format_args!("an answer without `{0}` | with `{0}`", shown.field), |note| {
+            note.result("without reasoning", &probe.turn(s, &answer, Style::PLAIN)).result("with reasoning", &with_answer());
             note.found("capabilities.reasoning", true).found("reasoning.field", shown.field.as_str());
             note.found("reasoning.start", reasoning.start.as_str()).found("reasoning.end", reasoning.end.as_str());
             note.because(
@@ -29,17 +31,17 @@ pub(super) fn reasoning(
         });
     }
     let Some(style) = calls else { return };
-    let turn = Turn::calls(std::slice::from_ref(call));
-    let with_call = || lab.turn(s, &turn.clone().with_reasoning(&shown.field, s.reasoning), style);
+    let turn = AssistantMessage::calls(std::slice::from_ref(call));
+    let with_call = || probe.turn(s, &turn.clone().with_reasoning(&shown.field, s.reasoning), style);
     if !shown.with_content {
-        lab.note(s, Experiment::R1, format_args!("a call without `{0}` | with `{0}`", shown.field), |note| {
-            note.result("without reasoning", &lab.turn(s, &turn, style)).result("with reasoning", &with_call());
+        probe.note(s, Experiment::R1, format_args!("a call without `{0}` | with `{0}`", shown.field), |note| {
+            note.result("without reasoning", &probe.turn(s, &turn, style)).result("with reasoning", &with_call());
             note.found("capabilities.reasoning", true).found("reasoning.field", shown.field.as_str());
             note.found("reasoning.start", reasoning.start.as_str()).found("reasoning.end", reasoning.end.as_str());
             note.because("the field's text is rendered before a call, and only there");
         });
     }
-    lab.note(s, Experiment::R3, "reasoning before an answer | before a call", |note| {
+    probe.note(s, Experiment::R3, "reasoning before an answer | before a call", |note| {
         note.result("before an answer", &with_answer()).result("before a call", &with_call());
         note.found("reasoning.mode", serde_json::to_value(reasoning.mode).unwrap_or_default());
         note.because(match (shown.with_content, shown.to_call.is_some()) {
@@ -52,14 +54,14 @@ pub(super) fn reasoning(
 
 /// R2, with what became of it.
 pub(super) fn prompts(
-    lab: &Lab<'_>,
+    probe: &Probe<'_>,
     s: &Sentinels,
     tried: &RawPrompts,
     prompts: &[GenerationPrompt],
     reasoning: &Reasoning,
 ) {
     let Some(name) = tried.iter().find_map(|(switch, _)| switch.as_ref().map(|(name, _)| name)) else { return };
-    lab.note(s, Experiment::R2, format_args!("{name} = true | {name} = false"), |note| {
+    probe.note(s, Experiment::R2, format_args!("{name} = true | {name} = false"), |note| {
         for (switch, text) in tried {
             match switch {
                 Some((name, on)) => note.render(format!("prompt with {name} = {on}"), text),
@@ -79,26 +81,5 @@ pub(super) fn prompts(
         } else {
             "it changes the prompt otherwise than by the markers of reasoning: it switches something else"
         });
-    });
-}
-
-/// R1 with a field that turned out to carry no reasoning.
-pub(super) fn no_reasoning(
-    lab: &Lab<'_>,
-    s: &Sentinels,
-    field: &str,
-    call: &Call,
-    calls: Option<Style>,
-    why: &'static str,
-) {
-    lab.note(s, Experiment::R1, format_args!("an answer without `{field}` | with `{field}`"), |note| {
-        let answer = Turn::content(s.content);
-        note.result("without", &lab.turn(s, &answer, PLAIN));
-        note.result("with", &lab.turn(s, &answer.with_reasoning(field, s.reasoning), PLAIN));
-        if let Some(style) = calls {
-            let turn = Turn::calls(std::slice::from_ref(call)).with_reasoning(field, s.reasoning);
-            note.result("with, and a call", &lab.turn(s, &turn, style));
-        }
-        note.because(why);
     });
 }

@@ -5,162 +5,17 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::conversation::{AssistantMessage, Call, Style, tools_for};
+use crate::sentinels::Sentinels;
 use crate::text;
 use crate::trace::{Comparison, Experiment};
 use unjinja_render::{Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template};
-
-/// Words that occur in no template, one for each field.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sentinels {
-    pub user: &'static str,
-    pub user2: &'static str,
-    pub content: &'static str,
-    pub reasoning: &'static str,
-    pub functions: [&'static str; 2],
-    pub arguments: [&'static str; 2],
-    pub values: [&'static str; 2],
-    pub ids: [&'static str; 2],
-}
-
-/// Two sets with nothing in common, so that a marker can be told from what happened to stand beside it.
-pub(crate) const SENTINELS: [Sentinels; 2] = [
-    Sentinels {
-        user: "Quvortal memblin?",
-        user2: "Ostrivane kelp.",
-        content: "Mezzolin drabbet.",
-        reasoning: "Tharnobix wullen",
-        functions: ["zorpblat_fetch", "yindle_put"],
-        arguments: ["jostrap", "kwimble"],
-        values: ["Vexholm", "Unsprig"],
-        ids: ["callaqz01", "callbwx02"],
-    },
-    Sentinels {
-        user: "Drossack inty?",
-        user2: "Plimvoor hegg.",
-        content: "Farquist nobbly.",
-        reasoning: "Gloombert ashy",
-        functions: ["wexfor_run", "hupsal_get"],
-        arguments: ["orbinel", "tazwick"],
-        values: ["Cragmoth", "Belfunt"],
-        ids: ["idxpvrt93", "idzkmnq84"],
-    },
-];
-
-/// How calls are handed to a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Style {
-    /// Arguments as an object, or as JSON text.
-    pub object_arguments: bool,
-    /// What content is where there is none.
-    pub empty: Empty,
-}
-
-/// What content is where there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Empty {
-    Text,
-    Null,
-}
-
-/// A call to be rendered.
-#[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub name: String,
-    pub id: String,
-    pub arguments: Map<String, Value>,
-}
-
-impl Style {
-    /// The style in words.
-    pub(crate) fn words(self) -> &'static str {
-        match (self.object_arguments, self.empty) {
-            (true, Empty::Text) => "arguments as an object, content an empty text",
-            (true, Empty::Null) => "arguments as an object, content null",
-            (false, Empty::Text) => "arguments as JSON text, content an empty text",
-            (false, Empty::Null) => "arguments as JSON text, content null",
-        }
-    }
-}
-
-impl Call {
-    pub(crate) fn new(name: &str, id: &str, arguments: &[(&str, Value)]) -> Self {
-        let arguments = arguments.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-        Self { name: name.to_owned(), id: id.to_owned(), arguments }
-    }
-}
-
-/// The name under which reasoning is given as a part of the content, of type `thinking`.
-pub(crate) const PARTS: &str = "content.thinking";
-
-/// An assistant message to be rendered.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Turn {
-    pub content: String,
-    pub reasoning: Option<(String, String)>,
-    pub calls: Vec<Call>,
-}
-
-impl Turn {
-    pub(crate) fn content(text: &str) -> Self {
-        Self { content: text.to_owned(), ..Self::default() }
-    }
-
-    pub(crate) fn calls(calls: &[Call]) -> Self {
-        Self { calls: calls.to_vec(), ..Self::default() }
-    }
-
-    pub(crate) fn with_content(mut self, text: &str) -> Self {
-        self.content = text.to_owned();
-        self
-    }
-
-    pub(crate) fn with_reasoning(mut self, field: &str, text: &str) -> Self {
-        if !field.is_empty() {
-            self.reasoning = Some((field.to_owned(), text.to_owned()));
-        }
-        self
-    }
-
-    fn message(&self, style: Style) -> Value {
-        let mut message = Map::new();
-        message.insert("role".into(), "assistant".into());
-        let content = match (self.content.is_empty() && !self.calls.is_empty(), style.empty) {
-            (true, Empty::Null) => Value::Null,
-            _ => self.content.as_str().into(),
-        };
-        message.insert("content".into(), content);
-        match &self.reasoning {
-            Some((field, text)) if field == PARTS => {
-                let mut parts = vec![json!({"type": "thinking", "thinking": text})];
-                if !self.content.is_empty() {
-                    parts.push(json!({"type": "text", "text": self.content}));
-                }
-                message.insert("content".into(), parts.into());
-            }
-            Some((field, text)) => {
-                message.insert(field.clone(), text.as_str().into());
-            }
-            None => {}
-        }
-        if !self.calls.is_empty() {
-            let calls = self.calls.iter().map(|call| {
-                let arguments = match style.object_arguments {
-                    true => Value::Object(call.arguments.clone()),
-                    false => Value::Object(call.arguments.clone()).to_string().into(),
-                };
-                json!({"type": "function", "id": call.id, "function": {"name": call.name, "arguments": arguments}})
-            });
-            message.insert("tool_calls".into(), calls.collect());
-        }
-        Value::Object(message)
-    }
-}
 
 /// Who is told of each comparison.
 pub(crate) type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
 
 /// A template and what was asked of it.
-pub(crate) struct Lab<'t> {
+pub(crate) struct Probe<'t> {
     pub template: &'t Template,
     observer: Option<RefCell<&'t mut Observer<'t>>>,
     renders: Cell<u32>,
@@ -178,7 +33,7 @@ const FUEL: u64 = 4_000_000;
 /// Bytes of one render: all are kept, and compared. The largest at hand has eight thousand.
 const OUTPUT_BYTES: usize = 256 << 10;
 
-impl<'t> Lab<'t> {
+impl<'t> Probe<'t> {
     pub(crate) fn new(template: &'t Template) -> Self {
         Self {
             template,
@@ -264,12 +119,11 @@ impl<'t> Lab<'t> {
     pub(crate) fn fields_read(&self, s: &Sentinels, calls: Option<Style>) -> Vec<String> {
         let user = json!({"role": "user", "content": s.user});
         let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
-        let plain = Style { object_arguments: true, empty: Empty::Text };
-        let answer = Turn::content(s.content);
-        let mut turns = vec![(answer.message(plain), Value::Null)];
+        let answer = AssistantMessage::content(s.content);
+        let mut turns = vec![(answer.message(Style::PLAIN), Value::Null)];
         if let Some(style) = calls {
             let tools = tools_for(s, std::slice::from_ref(&call));
-            turns.push((Turn::calls(std::slice::from_ref(&call)).message(style), tools));
+            turns.push((AssistantMessage::calls(std::slice::from_ref(&call)).message(style), tools));
         }
         let mut fields = Vec::new();
         for (message, tools) in turns {
@@ -295,20 +149,20 @@ impl<'t> Lab<'t> {
     }
 
     /// The text of an assistant's turn after one user message: all that the turn adds to the conversation.
-    pub(crate) fn turn(&self, s: &Sentinels, turn: &Turn, style: Style) -> Result<String, RenderError> {
-        self.turn_with(s, turn, style, &[])
+    pub(crate) fn turn(&self, s: &Sentinels, message: &AssistantMessage, style: Style) -> Result<String, RenderError> {
+        self.turn_with(s, message, style, &[])
     }
 
     pub(crate) fn turn_with(
         &self,
         s: &Sentinels,
-        turn: &Turn,
+        message: &AssistantMessage,
         style: Style,
         extra: &[(&str, Value)],
     ) -> Result<String, RenderError> {
-        let tools = if turn.calls.is_empty() { Value::Null } else { tools_for(s, &turn.calls) };
+        let tools = if message.calls.is_empty() { Value::Null } else { tools_for(s, &message.calls) };
         let user = json!({"role": "user", "content": s.user});
-        let whole = self.render(&[user.clone(), turn.message(style)], &tools, false, extra)?;
+        let whole = self.render(&[user.clone(), message.message(style)], &tools, false, extra)?;
         let start = self.turn_start(s, &whole, &user, &tools, extra);
         let after = self.after_turn(&whole, start, &user, &tools, extra);
         Ok(whole[start..whole.len() - after].to_owned())
@@ -337,7 +191,7 @@ impl<'t> Lab<'t> {
             Ok(before) if whole.starts_with(&before) => before.len(),
             // A template that always writes a generation prompt: what it has in common with an answer is the start.
             Ok(before) => {
-                let answer = Turn::content(s.content).message(Style { object_arguments: true, empty: Empty::Text });
+                let answer = AssistantMessage::content(s.content).message(Style::PLAIN);
                 let answer = self.render(&[user.clone(), answer], tools, false, extra).unwrap_or_default();
                 let common = text::common_prefix(&before, whole);
                 let common = if answer.is_empty() { common } else { common.min(text::common_prefix(&before, &answer)) };
@@ -354,11 +208,16 @@ impl<'t> Lab<'t> {
     }
 
     /// The text of a turn that another user message follows, up to that message's sentinel.
-    pub(crate) fn past_turn(&self, s: &Sentinels, turn: &Turn, style: Style) -> Result<String, RenderError> {
-        let tools = if turn.calls.is_empty() { Value::Null } else { tools_for(s, &turn.calls) };
+    pub(crate) fn past_turn(
+        &self,
+        s: &Sentinels,
+        message: &AssistantMessage,
+        style: Style,
+    ) -> Result<String, RenderError> {
+        let tools = if message.calls.is_empty() { Value::Null } else { tools_for(s, &message.calls) };
         let user = json!({"role": "user", "content": s.user});
         let user2 = json!({"role": "user", "content": s.user2});
-        let whole = self.render(&[user.clone(), turn.message(style), user2], &tools, false, &[])?;
+        let whole = self.render(&[user.clone(), message.message(style), user2], &tools, false, &[])?;
         let start = self.turn_start(s, &whole, &user, &tools, &[]);
         let end = text::after(&whole, start, s.user2).map_or(whole.len(), |range| range.start);
         Ok(whole[start..end].to_owned())
@@ -420,44 +279,5 @@ impl std::fmt::Display for Given<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("without and with a generation prompt")?;
         self.0.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
-    }
-}
-
-/// Tools that offer what the calls use.
-pub(crate) fn tools_for(s: &Sentinels, calls: &[Call]) -> Value {
-    let mut names: Vec<&str> = s.functions.to_vec();
-    names.extend(calls.iter().map(|call| call.name.as_str()));
-    let mut tools: Vec<Value> = Vec::new();
-    let mut seen: Vec<&str> = Vec::new();
-    for name in names {
-        if seen.contains(&name) {
-            continue;
-        }
-        seen.push(name);
-        let mut properties = Map::new();
-        for key in s.arguments {
-            properties.insert(key.into(), json!({"type": "string", "description": "a text"}));
-        }
-        for (key, value) in calls.iter().filter(|call| call.name == name).flat_map(|call| &call.arguments) {
-            properties.insert(key.clone(), json!({"type": type_of(value), "description": "a value"}));
-        }
-        tools.push(json!({"type": "function", "function": {
-            "name": name,
-            "description": "does something",
-            "parameters": {"type": "object", "properties": properties, "required": []},
-        }}));
-    }
-    Value::Array(tools)
-}
-
-pub(crate) fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }

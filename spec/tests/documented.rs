@@ -1,0 +1,126 @@
+//! `docs/spec.md` and `docs/json/spec.schema.json` describe the keys that the parser knows, and no others; and the values of
+//! the page's examples are values that a spec may have.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use unjinja_spec::FormatSpec;
+
+type Failure = Box<dyn Error>;
+
+fn document(name: &str) -> Result<String, Failure> {
+    Ok(fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name))?)
+}
+
+/// The rows of the page's tables: key, meaning and example.
+fn rows(page: &str) -> Vec<[String; 3]> {
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let row = row.replace("\\|", "\u{0}");
+        let mut cells = row.split('|').skip(1).map(|cell| cell.trim().replace('\u{0}', "|"));
+        let mut next = || cells.next().unwrap_or_default();
+        let (key, meaning, example) = (next(), next(), next());
+        [key.trim_matches('`').to_owned(), meaning, example.trim_matches('`').to_owned()]
+    })
+    .collect()
+}
+
+#[test]
+fn the_page_lists_every_key_once_and_no_other() -> Result<(), Failure> {
+    let rows = rows(&document("spec.md")?);
+    let listed: Vec<&str> = rows.iter().map(|[key, ..]| key.as_str()).collect();
+    let unique: BTreeSet<&str> = listed.iter().copied().collect();
+    assert_eq!(unique.len(), listed.len(), "a key is listed twice");
+    let keys = FormatSpec::keys();
+    let known: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
+    assert!(known.len() > 60, "{known:?}");
+    assert_eq!(unique, known);
+    for [key, meaning, example] in &rows {
+        assert!(meaning.ends_with('.') && !example.is_empty(), "{key} lacks a meaning or an example");
+    }
+    Ok(())
+}
+
+/// The keys of a schema, dotted, and the values that it allows for them.
+fn schema_keys(schema: &Value, node: &Value, path: &str, keys: &mut Vec<(String, Vec<String>)>) -> Result<(), Failure> {
+    let node = match node.get("$ref").and_then(Value::as_str) {
+        Some(reference) => schema.pointer(reference.trim_start_matches('#')).ok_or("a reference leads nowhere")?,
+        None => node,
+    };
+    if let Some(properties) = node.get("properties").and_then(Value::as_object) {
+        for (name, inner) in properties {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            schema_keys(schema, inner, &path, keys)?;
+        }
+        return Ok(());
+    }
+    match node.get("items").filter(|items| items.get("$ref").is_some()) {
+        Some(items) => schema_keys(schema, items, &format!("{path}[]"), keys),
+        None => {
+            let values = node.get("enum").and_then(Value::as_array).into_iter().flatten();
+            keys.push((path.to_owned(), values.filter_map(|v| Some(v.as_str()?.to_owned())).collect()));
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn the_schema_has_the_same_keys_and_the_page_explains_each_value() -> Result<(), Failure> {
+    let schema: Value = serde_json::from_str(&document("json/spec.schema.json")?)?;
+    let mut in_schema = Vec::new();
+    schema_keys(&schema, &schema, "", &mut in_schema)?;
+    let keys: BTreeSet<&str> = in_schema.iter().map(|(key, _)| key.as_str()).collect();
+    let known = FormatSpec::keys();
+    assert_eq!(keys, known.iter().map(String::as_str).collect());
+    let rows = rows(&document("spec.md")?);
+    let mut explained = 0;
+    for (key, values) in &in_schema {
+        let Some([_, meaning, _]) = rows.iter().find(|[name, ..]| name == key) else { continue };
+        for value in values {
+            assert!(meaning.contains(&format!("`{value}`")), "the page does not explain {key} = {value}");
+            explained += 1;
+        }
+    }
+    assert!(explained > 15, "{explained} values");
+    let version = schema.pointer("/properties/spec_version/const").and_then(Value::as_u64);
+    assert_eq!(version, Some(unjinja_spec::SPEC_VERSION.into()));
+    Ok(())
+}
+
+#[test]
+fn every_example_is_toml_of_the_right_type() -> Result<(), Failure> {
+    let spec = include_str!("base.toml");
+    for [key, _, example] in rows(&document("spec.md")?) {
+        let text = match key.as_str() {
+            // The example of this table is one of its entries.
+            "alternatives" => format!("[alternatives]\n{example}\n"),
+            key => match key.strip_prefix("generation_prompt[].") {
+                Some(name) => {
+                    let others = [("text", "'x'"), ("starts_in", "'content'")].into_iter().filter(|(k, _)| *k != name);
+                    let others: String = others.map(|(key, value)| format!("{key} = {value}\n")).collect();
+                    format!("[[generation_prompt]]\n{name} = {example}\n{others}")
+                }
+                None => format!("{key} = {example}\n"),
+            },
+        };
+        // Values are shown cut short; what counts is that the key takes such a value.
+        let given: toml::Table = toml::from_str(&text).map_err(|error| format!("{key}: {error}"))?;
+        let mut whole: toml::Table = toml::from_str(spec)?;
+        merge(&mut whole, given);
+        let read: Result<FormatSpec, _> = whole.try_into();
+        assert!(read.is_ok(), "{key} = {example}: {read:?}");
+    }
+    Ok(())
+}
+
+fn merge(into: &mut toml::Table, from: toml::Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(toml::Value::Table(inner)), toml::Value::Table(value)) => merge(inner, value),
+            (_, value) => drop(into.insert(key, value)),
+        }
+    }
+}
