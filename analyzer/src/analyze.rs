@@ -59,7 +59,8 @@ struct Findings {
 /// Where the template cannot render the simplest conversation, and where the two sets of sentinels disagree.
 pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
     // One stack for all renders.
-    with_big_stack(|| analyze_here(template, naming, None)).unwrap_or_else(|e| Err(AnalyzeError::no_stack(&naming.file, e.to_string())))
+    with_big_stack(|| analyze_here(template, naming, None))
+        .unwrap_or_else(|e| Err(AnalyzeError::no_stack(&naming.file, e.to_string())))
 }
 
 /// The same analysis, and `observe` is told of each comparison as it is made: first those with one set of sentinels,

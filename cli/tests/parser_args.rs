@@ -1,15 +1,12 @@
 //! The flags `--model`, `--spec` and `--overlay` and the overlay beside a template, with every command that takes a
 //! template: each is applied by the same rules, and conflicts are wrong usage.
 
-#[path = "support/transcript.rs"]
-mod transcript;
+mod support;
 
-use std::error::Error;
 use std::fs;
 
-use transcript::{Place, root};
-
-type Failure = Box<dyn Error>;
+use unjinja_testkit::commands::Place;
+use unjinja_testkit::{Failure, root};
 
 /// The tags of the overlays, which the template does not write.
 const OVERLAY: &str = "[tools]
@@ -144,7 +141,7 @@ const WRONG: &[Case] = &[
 ];
 
 fn place(name: &str) -> Result<Place, Failure> {
-    let place = Place::new("parser_args", name)?;
+    let place = support::place("parser_args", name)?;
     for template in ["hermes", "qwen3"] {
         let file = format!("{template}.jinja");
         place.write(&file, &fs::read(root().join("templates").join(&file))?)?;

@@ -413,7 +413,9 @@ impl Builder {
                         if matches!(reads, Hole::Json | Hole::Object(_)) {
                             // Tags, which cannot stand in JSON outside a string.
                             let mut stops = self.exits(hole);
-                            stops.retain(|(_, literal, _)| unjinja_spec::begins_tag(&self.graph.literals[*literal].core));
+                            stops.retain(|(_, literal, _)| {
+                                unjinja_spec::begins_tag(&self.graph.literals[*literal].core)
+                            });
                             self.set_markers(index, stops);
                         }
                     }

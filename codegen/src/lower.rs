@@ -199,12 +199,8 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     // A model may leave this id out; what ends it ends the name then.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
-            sequence(vec![
-                marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
-                hole(Hole::Id),
-                Expr::Act(Action::Id),
-            ])
-            .optional(),
+            sequence(vec![marker(spec, MarkerKey::CallIdPrefix, Role::Inner), hole(Hole::Id), Expr::Act(Action::Id)])
+                .optional(),
             marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
         ]),
         _ => Expr::empty(),

@@ -5,20 +5,21 @@
 use unjinja_generated::{LookupError, all, by_name, find, hub_ids};
 
 fn found(name: &str) -> Option<&'static str> {
-    by_name(name).map(|parser| parser.facts().name)
+    by_name(name).map(|parser| &*parser.info().name)
 }
 
 #[test]
 fn every_name_finds_its_parser() {
     let mut names = 0;
     for parser in all() {
-        let facts = parser.facts();
-        assert_eq!(found(facts.name), Some(facts.name));
-        for name in hub_ids(facts.name).iter().chain(facts.files) {
+        let info = parser.info();
+        assert_eq!(found(&info.name), Some(&*info.name));
+        let files = info.files.iter().map(|file| &**file);
+        for name in hub_ids(&info.name).iter().copied().chain(files) {
             names += 1;
-            assert_eq!(found(name), Some(facts.name), "{name}");
+            assert_eq!(found(name), Some(&*info.name), "{name}");
             let spelled = name.to_uppercase().replace(['/', '-', '.'], "_");
-            assert_eq!(found(&spelled), Some(facts.name), "{spelled}");
+            assert_eq!(found(&spelled), Some(&*info.name), "{spelled}");
         }
     }
     assert!(names > all().len(), "{names} names of {} models", all().len());
@@ -27,12 +28,12 @@ fn every_name_finds_its_parser() {
 #[test]
 fn errors_say_what_to_write() {
     // "unknown", and the names that are suggested.
-    let near = |name: &str| match find(name).map(|parser| parser.facts().name) {
+    let near = |name: &str| match find(name).map(|parser| &*parser.info().name) {
         Err(LookupError::Unknown { near, .. }) => near,
         other => panic!("{name}: {other:?}"),
     };
     assert!(near("qwen").len() > 1);
-    let spec = all()[0].facts().name;
+    let spec = &*all()[0].info().name;
     assert_eq!(near(&format!("{spec}x")), [spec]);
     assert!(near("no such model at all").is_empty());
 }

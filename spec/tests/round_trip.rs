@@ -4,7 +4,8 @@ use std::error::Error;
 use std::sync::LazyLock;
 
 use unjinja_spec::{
-    CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
+    CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION,
+    ToolFormat, Tools,
 };
 use unjinja_testkit::random::Random;
 

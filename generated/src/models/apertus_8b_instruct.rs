@@ -100,7 +100,11 @@ pub static PROGRAM: Program = Program {
         assistant_start: text("<|assistant_start|>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {
-            &[text("<|tools_prefix|>"), text("<|tools_suffix|>")]
+            &[
+                text("<|assistant_start|>"),
+                text("<|tools_prefix|>"),
+                text("<|tools_suffix|>"),
+            ]
         }),
     },
     entries: list(const {
@@ -259,7 +263,11 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tools_prefix|>")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["<|tools_prefix|>", "<|tools_suffix|>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|assistant_start|>",
+    "<|tools_prefix|>",
+    "<|tools_suffix|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &[];

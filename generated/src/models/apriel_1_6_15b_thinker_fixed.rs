@@ -114,6 +114,7 @@ pub static PROGRAM: Program = Program {
             &[
                 text("</tool_calls>"),
                 text("<tool_calls>"),
+                text("<|begin_assistant|>"),
                 text("[BEGIN FINAL RESPONSE]"),
             ]
         }),
@@ -296,6 +297,7 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_calls>")];
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</tool_calls>",
     "<tool_calls>",
+    "<|begin_assistant|>",
     "[BEGIN FINAL RESPONSE]",
 ];
 

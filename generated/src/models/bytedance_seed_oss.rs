@@ -188,6 +188,8 @@ pub static PROGRAM: Program = Program {
                 text("</parameter>"),
                 text("</seed:think>"),
                 text("</seed:tool_call>"),
+                text("<seed:bos>"),
+                text("<seed:eos>"),
                 text("<seed:think>"),
                 text("<seed:tool_call>"),
             ]
@@ -599,6 +601,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</parameter>",
     "</seed:think>",
     "</seed:tool_call>",
+    "<seed:bos>",
+    "<seed:eos>",
     "<seed:think>",
     "<seed:tool_call>",
 ];

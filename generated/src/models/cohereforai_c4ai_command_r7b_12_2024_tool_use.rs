@@ -140,9 +140,11 @@ pub static PROGRAM: Program = Program {
         preserved_tokens: list(const {
             &[
                 text("<|END_ACTION|>"),
+                text("<|END_OF_TURN_TOKEN|>"),
                 text("<|END_RESPONSE|>"),
                 text("<|END_THINKING|>"),
                 text("<|START_ACTION|>"),
+                text("<|START_OF_TURN_TOKEN|>"),
                 text("<|START_RESPONSE|>"),
                 text("<|START_THINKING|>"),
             ]
@@ -395,9 +397,11 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|START_ACTION|>")];
 /// Special tokens that a detokenizer must keep.
 pub const PRESERVED_TOKENS: &[&str] = &[
     "<|END_ACTION|>",
+    "<|END_OF_TURN_TOKEN|>",
     "<|END_RESPONSE|>",
     "<|END_THINKING|>",
     "<|START_ACTION|>",
+    "<|START_OF_TURN_TOKEN|>",
     "<|START_RESPONSE|>",
     "<|START_THINKING|>",
 ];

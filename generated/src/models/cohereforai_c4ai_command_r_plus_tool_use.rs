@@ -123,7 +123,13 @@ pub static PROGRAM: Program = Program {
         sha256: text("bf9e9ee8c0f2297c6ff60af5fab357d7b34bc4375884ed16ab6aa90597d7eb7d"),
         assistant_start: text("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const {
+            &[
+                text("<|CHATBOT_TOKEN|>"),
+                text("<|END_OF_TURN_TOKEN|>"),
+                text("<|START_OF_TURN_TOKEN|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -298,7 +304,11 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_pattern("(Action:\\s*(?:```json))")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|CHATBOT_TOKEN|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|START_OF_TURN_TOKEN|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|END_OF_TURN_TOKEN|>"];

@@ -148,10 +148,13 @@ pub static PROGRAM: Program = Program {
             &[
                 text("</think>"),
                 text("<think>"),
+                text("<｜Assistant｜>"),
+                text("<｜end▁of▁sentence｜>"),
                 text("<｜tool▁calls▁begin｜>"),
                 text("<｜tool▁calls▁end｜>"),
                 text("<｜tool▁call▁begin｜>"),
                 text("<｜tool▁call▁end｜>"),
+                text("<｜tool▁sep｜>"),
             ]
         }),
     },
@@ -493,10 +496,13 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<think>",
+    "<｜Assistant｜>",
+    "<｜end▁of▁sentence｜>",
     "<｜tool▁calls▁begin｜>",
     "<｜tool▁calls▁end｜>",
     "<｜tool▁call▁begin｜>",
     "<｜tool▁call▁end｜>",
+    "<｜tool▁sep｜>",
 ];
 
 /// Texts that end a turn.

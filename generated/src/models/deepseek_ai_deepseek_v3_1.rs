@@ -141,6 +141,8 @@ pub static PROGRAM: Program = Program {
             &[
                 text("</think>"),
                 text("<think>"),
+                text("<｜Assistant｜>"),
+                text("<｜end▁of▁sentence｜>"),
                 text("<｜tool▁calls▁begin｜>"),
                 text("<｜tool▁calls▁end｜>"),
                 text("<｜tool▁call▁begin｜>"),
@@ -429,6 +431,8 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<think>",
+    "<｜Assistant｜>",
+    "<｜end▁of▁sentence｜>",
     "<｜tool▁calls▁begin｜>",
     "<｜tool▁calls▁end｜>",
     "<｜tool▁call▁begin｜>",

@@ -193,7 +193,9 @@ pub static PROGRAM: Program = Program {
                 text("</｜DSML｜invoke>"),
                 text("</｜DSML｜parameter>"),
                 text("<think>"),
+                text("<｜Assistant｜>"),
                 text("<｜DSML｜function_calls>"),
+                text("<｜end▁of▁sentence｜>"),
             ]
         }),
     },
@@ -666,7 +668,9 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</｜DSML｜invoke>",
     "</｜DSML｜parameter>",
     "<think>",
+    "<｜Assistant｜>",
     "<｜DSML｜function_calls>",
+    "<｜end▁of▁sentence｜>",
 ];
 
 /// Texts that end a turn.

@@ -94,7 +94,9 @@ pub static PROGRAM: Program = Program {
         sha256: text("fcb749f5c5d6bbc4240db4e86af5dfcefe9c7e85355235d0f304ab4319ba6b51"),
         assistant_start: text(""),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const {
+            &[text("<|eot_id|>"), text("<|start_header_id|>")]
+        }),
     },
     entries: list(const {
         &[
@@ -222,7 +224,7 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("functools")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &["<|eot_id|>", "<|start_header_id|>"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

@@ -145,9 +145,11 @@ pub static PROGRAM: Program = Program {
                 text("</arg_value>"),
                 text("</think>"),
                 text("</tool_call>"),
+                text("<arg_key>"),
                 text("<arg_value>"),
                 text("<think>"),
                 text("<tool_call>"),
+                text("<|assistant|>"),
             ]
         }),
     },
@@ -458,9 +460,11 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</arg_value>",
     "</think>",
     "</tool_call>",
+    "<arg_key>",
     "<arg_value>",
     "<think>",
     "<tool_call>",
+    "<|assistant|>",
 ];
 
 /// Texts that end a turn.

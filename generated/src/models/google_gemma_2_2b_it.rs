@@ -56,7 +56,9 @@ pub static PROGRAM: Program = Program {
         sha256: text("ecd6ae513fe103f0eb62e8ab5bfa8d0fe45c1074fa398b089c93a7e70c15cfd6"),
         assistant_start: text("<start_of_turn>model\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const {
+            &[text("<end_of_turn>"), text("<start_of_turn>")]
+        }),
     },
     entries: list(const {
         &[
@@ -110,7 +112,7 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &["<end_of_turn>", "<start_of_turn>"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<end_of_turn>"];

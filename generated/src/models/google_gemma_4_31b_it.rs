@@ -148,9 +148,12 @@ pub static PROGRAM: Program = Program {
             &[
                 text("<channel|>"),
                 text("<tool_call|>"),
+                text("<turn|>"),
                 text("<|\"|>"),
                 text("<|channel>"),
                 text("<|tool_call>"),
+                text("<|tool_response>"),
+                text("<|turn>"),
             ]
         }),
     },
@@ -519,9 +522,12 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call>call:")];
 pub const PRESERVED_TOKENS: &[&str] = &[
     "<channel|>",
     "<tool_call|>",
+    "<turn|>",
     "<|\"|>",
     "<|channel>",
     "<|tool_call>",
+    "<|tool_response>",
+    "<|turn>",
 ];
 
 /// Texts that end a turn.

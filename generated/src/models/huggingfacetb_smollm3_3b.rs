@@ -147,7 +147,16 @@ pub static PROGRAM: Program = Program {
         sha256: text("19eacf64569032f07644ea92c8e2a87af06ee7008147557302c31e474912ca97"),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
-        preserved_tokens: list(const { &[text("</think>"), text("<think>")] }),
+        preserved_tokens: list(const {
+            &[
+                text("</think>"),
+                text("</tool_call>"),
+                text("<think>"),
+                text("<tool_call>"),
+                text("<|im_end|>"),
+                text("<|im_start|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -410,7 +419,14 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</think>", "<think>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</think>",
+    "</tool_call>",
+    "<think>",
+    "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

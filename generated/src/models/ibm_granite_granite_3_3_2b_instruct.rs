@@ -126,7 +126,16 @@ pub static PROGRAM: Program = Program {
         assistant_start: text("<|start_of_role|>assistant<|end_of_role|>"),
         thinking_switch: text("thinking"),
         preserved_tokens: list(const {
-            &[text("</response>"), text("</think>"), text("<response>"), text("<think>")]
+            &[
+                text("</response>"),
+                text("</think>"),
+                text("<response>"),
+                text("<think>"),
+                text("<|end_of_role|>"),
+                text("<|end_of_text|>"),
+                text("<|start_of_role|>"),
+                text("<|tool_call|>"),
+            ]
         }),
     },
     entries: list(const {
@@ -358,6 +367,10 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<response>",
     "<think>",
+    "<|end_of_role|>",
+    "<|end_of_text|>",
+    "<|start_of_role|>",
+    "<|tool_call|>",
 ];
 
 /// Texts that end a turn.

@@ -130,7 +130,15 @@ pub static PROGRAM: Program = Program {
         sha256: text("9524df67b77a7b25a2dfee898f75b316a157eb9d855b51e32aeac79d7c8a83ce"),
         assistant_start: text("<|start_of_role|>assistant<|end_of_role|>"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[text("</tool_call>"), text("<tool_call>")] }),
+        preserved_tokens: list(const {
+            &[
+                text("</tool_call>"),
+                text("<tool_call>"),
+                text("<|end_of_role|>"),
+                text("<|end_of_text|>"),
+                text("<|start_of_role|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -331,7 +339,13 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_call>", "<tool_call>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_call>",
+    "<tool_call>",
+    "<|end_of_role|>",
+    "<|end_of_text|>",
+    "<|start_of_role|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|end_of_text|>"];

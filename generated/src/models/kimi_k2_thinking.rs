@@ -142,6 +142,9 @@ pub static PROGRAM: Program = Program {
             &[
                 text("</think>"),
                 text("<think>"),
+                text("<|im_assistant|>"),
+                text("<|im_end|>"),
+                text("<|im_middle|>"),
                 text("<|tool_call_argument_begin|>"),
                 text("<|tool_call_begin|>"),
                 text("<|tool_call_end|>"),
@@ -425,6 +428,9 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</think>",
     "<think>",
+    "<|im_assistant|>",
+    "<|im_end|>",
+    "<|im_middle|>",
     "<|tool_call_argument_begin|>",
     "<|tool_call_begin|>",
     "<|tool_call_end|>",

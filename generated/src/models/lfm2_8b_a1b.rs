@@ -104,7 +104,14 @@ pub static PROGRAM: Program = Program {
         sha256: text("2294f49b51a0b9a1b0194add3f124237b5bd986599f43180eec49bba4de01365"),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const {
+            &[
+                text("<|im_end|>"),
+                text("<|im_start|>"),
+                text("<|tool_call_end|>"),
+                text("<|tool_call_start|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -288,7 +295,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call_start|>[")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|im_end|>",
+    "<|im_start|>",
+    "<|tool_call_end|>",
+    "<|tool_call_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

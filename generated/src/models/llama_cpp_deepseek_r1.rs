@@ -68,7 +68,14 @@ pub static PROGRAM: Program = Program {
         sha256: text("0d11fd8d7cf3f212733d73dfe09ead89a14a18816661dc30ea1fb3147428fba1"),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[text("</think>"), text("<think>")] }),
+        preserved_tokens: list(const {
+            &[
+                text("</think>"),
+                text("<think>"),
+                text("<｜Assistant｜>"),
+                text("<｜end▁of▁sentence｜>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -151,7 +158,12 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</think>", "<think>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</think>",
+    "<think>",
+    "<｜Assistant｜>",
+    "<｜end▁of▁sentence｜>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<｜end▁of▁sentence｜>"];

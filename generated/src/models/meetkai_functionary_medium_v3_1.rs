@@ -102,7 +102,15 @@ pub static PROGRAM: Program = Program {
         sha256: text("2fc9dbfaea552f864b4b8cdf9d17401e9a49cbda199498531f137eb0ec5ae1d8"),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[text("</function>"), text("<|eom_id|>")] }),
+        preserved_tokens: list(const {
+            &[
+                text("</function>"),
+                text("<|end_header_id|>"),
+                text("<|eom_id|>"),
+                text("<|eot_id|>"),
+                text("<|start_header_id|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -285,7 +293,13 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<function=")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</function>", "<|eom_id|>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</function>",
+    "<|end_header_id|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

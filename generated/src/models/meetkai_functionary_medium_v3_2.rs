@@ -83,7 +83,9 @@ pub static PROGRAM: Program = Program {
         sha256: text("5c7c96c27cfecf3418411d1ebd0d11d691ab6bd2155bb38dacc62250fe47c3c8"),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const {
+            &[text("<|end_header_id|>"), text("<|eot_id|>"), text("<|start_header_id|>")]
+        }),
     },
     entries: list(const {
         &[
@@ -247,7 +249,11 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

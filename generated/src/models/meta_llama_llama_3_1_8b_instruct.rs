@@ -144,7 +144,9 @@ pub static PROGRAM: Program = Program {
         sha256: text("e10ca381b1ccc5cf9db52e371f3b6651576caee0a630b452e2816b2d404d4b65"),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const {
+            &[text("<|end_header_id|>"), text("<|eot_id|>"), text("<|start_header_id|>")]
+        }),
     },
     entries: list(const {
         &[
@@ -354,7 +356,11 @@ pub const TRIGGERS: &[Trigger] = &[
 ];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

@@ -139,7 +139,9 @@ pub static PROGRAM: Program = Program {
         sha256: text("5816fce10444e03c2e9ee1ef8a4a1ea61ae7e69e438613f3b17b69d0426223a4"),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const {
+            &[text("<|end_header_id|>"), text("<|eot_id|>"), text("<|start_header_id|>")]
+        }),
     },
     entries: list(const {
         &[
@@ -349,7 +351,11 @@ pub const TRIGGERS: &[Trigger] = &[
 ];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];

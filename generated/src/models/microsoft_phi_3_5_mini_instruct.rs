@@ -53,7 +53,7 @@ pub static PROGRAM: Program = Program {
         sha256: text("78d976a442bcde2f0be15aafbb8e3050e1104f86732266f68403251b89982a90"),
         assistant_start: text("<|assistant|>\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[] }),
+        preserved_tokens: list(const { &[text("<|assistant|>"), text("<|end|>")] }),
     },
     entries: list(const {
         &[
@@ -107,7 +107,7 @@ pub const LAZY: bool = false;
 pub const TRIGGERS: &[Trigger] = &[];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &[];
+pub const PRESERVED_TOKENS: &[&str] = &["<|assistant|>", "<|end|>"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|end|>"];

@@ -72,7 +72,9 @@ pub static PROGRAM: Program = Program {
         sha256: text("5b8f31f11198696548d544dbe424a3c1ef244d00a475f4e1bffb351fda085608"),
         assistant_start: text(""),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[text("[CALL_ID]"), text("[TOOL_CALLS]")] }),
+        preserved_tokens: list(const {
+            &[text("[ARGS]"), text("[CALL_ID]"), text("[TOOL_CALLS]")]
+        }),
     },
     entries: list(const {
         &[
@@ -203,7 +205,7 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("[TOOL_CALLS]")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["[CALL_ID]", "[TOOL_CALLS]"];
+pub const PRESERVED_TOKENS: &[&str] = &["[ARGS]", "[CALL_ID]", "[TOOL_CALLS]"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &[];

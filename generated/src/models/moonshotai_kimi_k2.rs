@@ -140,6 +140,11 @@ pub static PROGRAM: Program = Program {
         thinking_switch: text(""),
         preserved_tokens: list(const {
             &[
+                text("</think>"),
+                text("<think>"),
+                text("<|im_assistant|>"),
+                text("<|im_end|>"),
+                text("<|im_middle|>"),
                 text("<|tool_call_argument_begin|>"),
                 text("<|tool_call_begin|>"),
                 text("<|tool_call_end|>"),
@@ -421,6 +426,11 @@ pub const TRIGGERS: &[Trigger] = &[
 
 /// Special tokens that a detokenizer must keep.
 pub const PRESERVED_TOKENS: &[&str] = &[
+    "</think>",
+    "<think>",
+    "<|im_assistant|>",
+    "<|im_end|>",
+    "<|im_middle|>",
     "<|tool_call_argument_begin|>",
     "<|tool_call_begin|>",
     "<|tool_call_end|>",

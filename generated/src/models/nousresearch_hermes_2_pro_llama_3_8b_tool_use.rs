@@ -134,7 +134,14 @@ pub static PROGRAM: Program = Program {
         sha256: text("7ce09d55d3690e06c70b5c07228cc7e8c99c43a23cdc027762be4011efcdea6c"),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[text("</tool_call>"), text("<tool_call>")] }),
+        preserved_tokens: list(const {
+            &[
+                text("</tool_call>"),
+                text("<tool_call>"),
+                text("<|im_end|>"),
+                text("<|im_start|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -333,7 +340,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_call>", "<tool_call>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_call>",
+    "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

@@ -136,7 +136,14 @@ pub static PROGRAM: Program = Program {
         assistant_start: text("<SPECIAL_11>Assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {
-            &[text("</TOOLCALL>"), text("</think>"), text("<TOOLCALL>"), text("<think>")]
+            &[
+                text("</TOOLCALL>"),
+                text("</think>"),
+                text("<SPECIAL_11>"),
+                text("<SPECIAL_12>"),
+                text("<TOOLCALL>"),
+                text("<think>"),
+            ]
         }),
     },
     entries: list(const {
@@ -354,6 +361,8 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<TOOLCALL>")];
 pub const PRESERVED_TOKENS: &[&str] = &[
     "</TOOLCALL>",
     "</think>",
+    "<SPECIAL_11>",
+    "<SPECIAL_12>",
     "<TOOLCALL>",
     "<think>",
 ];

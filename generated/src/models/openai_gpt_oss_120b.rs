@@ -197,6 +197,7 @@ pub static PROGRAM: Program = Program {
             &[
                 text("<|call|>"),
                 text("<|channel|>"),
+                text("<|constrain|>"),
                 text("<|end|>"),
                 text("<|message|>"),
                 text("<|return|>"),
@@ -812,6 +813,7 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &[
     "<|call|>",
     "<|channel|>",
+    "<|constrain|>",
     "<|end|>",
     "<|message|>",
     "<|return|>",

@@ -171,6 +171,8 @@ pub static PROGRAM: Program = Program {
                 text("</parameter>"),
                 text("</tool_call>"),
                 text("<tool_call>"),
+                text("<|im_end|>"),
+                text("<|im_start|>"),
             ]
         }),
     },
@@ -502,6 +504,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</parameter>",
     "</tool_call>",
     "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
 ];
 
 /// Texts that end a turn.

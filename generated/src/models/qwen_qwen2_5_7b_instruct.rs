@@ -129,7 +129,14 @@ pub static PROGRAM: Program = Program {
         sha256: text("cd8e9439f0570856fd70470bf8889ebd8b5d1107207f67a5efb46e342330527f"),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[text("</tool_call>"), text("<tool_call>")] }),
+        preserved_tokens: list(const {
+            &[
+                text("</tool_call>"),
+                text("<tool_call>"),
+                text("<|im_end|>"),
+                text("<|im_start|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -328,7 +335,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_call>")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_call>", "<tool_call>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_call>",
+    "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|im_end|>"];

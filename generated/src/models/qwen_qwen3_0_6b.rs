@@ -153,6 +153,8 @@ pub static PROGRAM: Program = Program {
                 text("</tool_call>"),
                 text("<think>"),
                 text("<tool_call>"),
+                text("<|im_end|>"),
+                text("<|im_start|>"),
             ]
         }),
     },
@@ -422,6 +424,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</tool_call>",
     "<think>",
     "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
 ];
 
 /// Texts that end a turn.

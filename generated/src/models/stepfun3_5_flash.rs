@@ -193,6 +193,8 @@ pub static PROGRAM: Program = Program {
                 text("</tool_call>"),
                 text("<think>"),
                 text("<tool_call>"),
+                text("<|im_end|>"),
+                text("<|im_start|>"),
             ]
         }),
     },
@@ -583,6 +585,8 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "</tool_call>",
     "<think>",
     "<tool_call>",
+    "<|im_end|>",
+    "<|im_start|>",
 ];
 
 /// Texts that end a turn.

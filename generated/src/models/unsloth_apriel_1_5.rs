@@ -118,7 +118,14 @@ pub static PROGRAM: Program = Program {
         sha256: text("fae87682d3551b1cd3191fc92c5372c230e6e90115a98f049e35218cf4e13d8f"),
         assistant_start: text("<|assistant|>\n"),
         thinking_switch: text(""),
-        preserved_tokens: list(const { &[text("</tool_calls>"), text("<tool_calls>")] }),
+        preserved_tokens: list(const {
+            &[
+                text("</tool_calls>"),
+                text("<tool_calls>"),
+                text("<|assistant|>"),
+                text("<|end|>"),
+            ]
+        }),
     },
     entries: list(const {
         &[
@@ -287,7 +294,12 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_calls>")];
 
 /// Special tokens that a detokenizer must keep.
-pub const PRESERVED_TOKENS: &[&str] = &["</tool_calls>", "<tool_calls>"];
+pub const PRESERVED_TOKENS: &[&str] = &[
+    "</tool_calls>",
+    "<tool_calls>",
+    "<|assistant|>",
+    "<|end|>",
+];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|end|>"];
