@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::Failure;
+pub type Failure = Box<dyn std::error::Error>;
 
 /// A template's source.
 pub struct Source {

@@ -8,11 +8,9 @@ mod renderers;
 
 use std::path::PathBuf;
 
-use corpus::Job;
+use corpus::{Failure, Job};
 use cpu_time::ProcessTime;
 use renderers::{Prepared, RENDERERS};
-
-type Failure = Box<dyn std::error::Error>;
 
 /// Passes over all jobs; the fastest counts, because other work on the machine only makes a pass slower.
 const PASSES: usize = 5;
