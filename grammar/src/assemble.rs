@@ -6,7 +6,7 @@ use std::fmt;
 use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
-use super::call::ToolRules;
+use super::tool_rules::ToolRules;
 use super::options::ToolChoice;
 use super::trigger;
 use super::turn::{Offered, Rules, Turn};

@@ -1,179 +1,21 @@
-//! Calls: the tools that may be called, which arguments are left to write, and how each is written.
+//! The rules of calls: how the arguments of each tool are written, one by one or as one value.
 
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use unjinja_runtime::abi_2::{Action, ArgumentKind, CallShape, Hole, StateId};
-use unjinja_runtime::{Tool, Tools, Types};
+use unjinja_runtime::Types;
 
 use super::graph::{NodeId, Piece, Way};
 use super::syntax::Syntax;
+use super::tool_rules::{Order, Property, ToolRules, parameters_target};
 use super::turn::{At, Call, Key, Offered, Turn, is_silent, spaced_before};
 use super::values::NO_STRING;
 use super::{Expr, choice, option, sequence, text};
 
-/// Which arguments of a call are written, as far as it matters.
-pub(super) type Done = u32;
-
-/// So many arguments may stand in any order, each once: each set of them is a rule.
-const ANY_ORDER: usize = 4;
-
-/// A tool, as the grammar sees it.
-#[derive(Clone, Debug)]
-pub(super) struct ToolRules {
-    pub(super) name: String,
-    pub(super) parameters: Value,
-    pub(super) properties: Vec<Property>,
-    /// Whether other arguments may be given.
-    pub(super) open: bool,
-    order: Order,
-}
-
-/// An argument that a schema names.
-#[derive(Clone, Debug)]
-pub(super) struct Property {
-    pub(super) name: String,
-    pub(super) schema: Value,
-    pub(super) types: Types,
-    required: bool,
-}
-
-/// In which order tagged arguments may stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// Any, each once.
-    Any,
-    /// Any; those that are not required more than once.
-    Required,
-    /// Required ones in the schema's order, others anywhere and more than once.
-    Schema,
-}
-
-impl ToolRules {
-    pub(super) fn new(tools: &Tools, tool: &Tool) -> Self {
-        let mut found = Found::default();
-        found.collect(&tool.parameters, &tool.parameters, 0);
-        let properties: Vec<Property> = found
-            .properties
-            .into_iter()
-            .map(|(name, schema)| Property {
-                types: tools.argument_types(&tool.name, &name),
-                required: found.required.contains(&name),
-                name,
-                schema,
-            })
-            .collect();
-        let required = properties.iter().filter(|property| property.required).count();
-        let order = match () {
-            () if properties.len() <= ANY_ORDER => Order::Any,
-            () if required <= ANY_ORDER => Order::Required,
-            () => Order::Schema,
-        };
-        let (name, mut parameters) = (tool.name.clone(), tool.parameters.clone());
-        // Arguments are an object, whether a schema says so or not.
-        if let Some(schema) = parameters.as_object_mut()
-            && !schema.contains_key("type")
-            && !schema.contains_key("$ref")
-        {
-            schema.insert("type".to_owned(), "object".into());
-        }
-        Self { name, parameters, properties, open: !found.closed, order }
-    }
-
-    /// A tool of which nothing is known.
-    fn any() -> Self {
-        let (name, parameters) = ("any".to_owned(), Value::Bool(true));
-        Self { name, parameters, properties: Vec::new(), open: true, order: Order::Any }
-    }
-
-    /// What is written once this argument is, too. `None` where it may not stand now.
-    fn write(&self, done: Done, property: usize) -> Option<Done> {
-        let required = self.properties[property].required;
-        let before = |n: usize| self.properties[..n].iter().filter(|p| p.required).count();
-        match self.order {
-            Order::Any => bit(done, property),
-            Order::Required if required => bit(done, before(property)),
-            Order::Schema if required => (done as usize == before(property)).then_some(done + 1),
-            Order::Required | Order::Schema => Some(done),
-        }
-    }
-
-    /// Whether all that is required is written.
-    pub(super) fn is_complete(&self, done: Done) -> bool {
-        let required = self.properties.iter().filter(|property| property.required).count();
-        match self.order {
-            Order::Any => {
-                self.properties.iter().enumerate().all(|(at, property)| !property.required || done & (1 << at) != 0)
-            }
-            Order::Required => done.count_ones() as usize == required,
-            Order::Schema => done as usize == required,
-        }
-    }
-
-    fn has_required(&self) -> bool {
-        self.properties.iter().any(|property| property.required)
-    }
-}
-
-fn bit(done: Done, at: usize) -> Option<Done> {
-    (done & (1 << at) == 0).then_some(done | 1 << at)
-}
-
-/// The arguments that a schema names.
-#[derive(Default)]
-struct Found {
-    properties: Vec<(String, Value)>,
-    required: Vec<String>,
-    closed: bool,
-}
-
 /// How deep references and combinations are followed.
-const DEPTH: usize = 16;
-
-impl Found {
-    fn collect(&mut self, root: &Value, schema: &Value, depth: usize) {
-        let Some(object) = schema.as_object() else { return };
-        if depth > DEPTH {
-            return;
-        }
-        for (name, schema) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            if !self.properties.iter().any(|(known, _)| known == name) {
-                self.properties.push((name.clone(), schema.clone()));
-            }
-        }
-        let required = object.get("required").and_then(Value::as_array).into_iter().flatten();
-        self.required.extend(required.filter_map(Value::as_str).map(str::to_owned));
-        self.closed |= object.get("additionalProperties") == Some(&Value::Bool(false));
-        if let Some(target) = target(root, schema) {
-            self.collect(root, target, depth + 1);
-        }
-        for part in object.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.collect(root, part, depth + 1);
-        }
-        // What only some alternatives name may be given, and need not.
-        for key in ["anyOf", "oneOf"] {
-            for part in object.get(key).and_then(Value::as_array).into_iter().flatten() {
-                let mut inner = Self::default();
-                inner.collect(root, part, depth + 1);
-                for (name, schema) in inner.properties {
-                    match self.properties.iter_mut().find(|(known, _)| *known == name) {
-                        Some((_, known)) if *known != schema => {
-                            *known = serde_json::json!({"anyOf": [known.take(), schema]});
-                        }
-                        Some(_) => {}
-                        None => self.properties.push((name, schema)),
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The schema that a `$ref` leads to.
-fn target<'s>(root: &'s Value, schema: &'s Value) -> Option<&'s Value> {
-    root.pointer(schema.get("$ref")?.as_str()?.strip_prefix('#')?)
-}
+const MAX_DEPTH: usize = 16;
 
 /// What the value of an argument may be.
 #[derive(Clone, Copy)]
@@ -532,7 +374,7 @@ fn has_format(schema: &Value) -> bool {
 
 /// The values that a schema lists, where it does nothing else.
 fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
-    if depth > DEPTH {
+    if depth > MAX_DEPTH {
         return None;
     }
     let object = schema.as_object()?;
@@ -542,7 +384,7 @@ fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
     if let Some(Value::Array(values)) = object.get("enum") {
         return Some(values.clone());
     }
-    if let Some(target) = target(root, schema) {
+    if let Some(target) = parameters_target(root, schema) {
         return listed(root, target, depth + 1);
     }
     if object.get("type").and_then(Value::as_str) == Some("null") {

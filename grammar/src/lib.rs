@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Grammars for constrained sampling: GBNF as a tree, its writer, and JSON schemas compiled into it.
 //!
 //! Nothing here knows a model or a format. Input may be hostile: whatever is given, the result is a grammar that the
@@ -13,6 +15,7 @@ mod options;
 mod schema;
 mod subset;
 mod syntax;
+mod tool_rules;
 mod trigger;
 mod turn;
 mod until;

@@ -31,7 +31,7 @@ fn is_stopped(source: &str) -> bool {
     match Template::parse("endless.jinja", source).map(|template| template.render(&json!({}))) {
         Ok(Ok(_)) => false,
         Ok(Err(error)) => error.kind() == RenderErrorKind::Limit,
-        Err(error) => error.message().contains("nested more than"),
+        Err(error) => error.message().contains("nested deeper than"),
     }
 }
 

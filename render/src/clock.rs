@@ -1,8 +1,18 @@
-//! `strftime_now` over a fixed moment: the same template gives the same text on every day.
+//! The time that templates see, and Python's `strftime`. The time is a value that the caller sets, so that a template gives
+//! the same text on every day.
 
 use crate::error::{Fault, Outcome};
 
-/// The moment that `strftime_now` tells, without a time zone.
+/// The date and time that `strftime_now` formats, without a time zone.
+///
+/// ```
+/// use unjinja_render::{Clock, Template};
+///
+/// let template = Template::parse("t.jinja", "{{ strftime_now('%d %B %Y') }}")?;
+/// let clock = Clock { year: 2024, month: 7, day: 26, ..Clock::default() };
+/// assert_eq!(template.with_clock(clock).render(&serde_json::json!({}))?, "26 July 2024");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     /// Year, from 1.
@@ -81,7 +91,7 @@ impl Clock {
         ((days * 24 + i64::from(self.hour)) * 60 + i64::from(self.minute)) * 60 + i64::from(self.second)
     }
 
-    /// Python's `strftime`, in the C locale. Flags `-`, `_`, `0`, `^` as in glibc.
+    /// Python's `strftime` in the C locale, with glibc's flags `-`, `_`, `0` and `^`.
     pub(crate) fn strftime(&self, format: &str) -> Outcome<String> {
         let mut out = String::new();
         let mut chars = format.chars();

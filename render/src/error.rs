@@ -1,32 +1,32 @@
-//! What goes wrong while parsing or rendering a template: values with a place, a cause and a framed
-//! excerpt. Never a panic.
+//! The errors of parsing and rendering: each has a template's name, a line, a cause and an excerpt of the source. Inside of
+//! the crate, errors travel as [`Fault`], which does not know the template.
 
 use std::fmt;
 
-/// A template that is not a template: a syntax error, or a source too large or too deep to read.
+/// A template that cannot be parsed: a syntax error, or a source that is too large or nests too deep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError(Place);
 
-/// A render that did not end in text.
+/// A render that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderError {
     kind: RenderErrorKind,
     place: Place,
 }
 
-/// Why a render ended.
+/// Why a render failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RenderErrorKind {
-    /// The template itself refused, with `raise_exception(message)`: a signal about what it supports.
+    /// The template called `raise_exception(message)`. Templates do so for conversations that they do not support.
     Raised,
-    /// The template used more than [`Limits`](super::Limits) allow.
+    /// The template needs more than the [`Limits`](crate::Limits) allow.
     Limit,
     /// Anything else: a type error, a missing attribute, an unknown filter.
     Other,
 }
 
-/// Where, what, and the lines around it.
+/// An error message and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     name: String,
@@ -57,11 +57,11 @@ macro_rules! place_accessors {
         pub fn line(&self) -> usize {
             self.$($field)+.line
         }
-        /// The cause, without its place.
+        /// The cause, without the place.
         pub fn message(&self) -> &str {
             &self.$($field)+.message
         }
-        /// The lines around the place, framed and numbered.
+        /// Up to three lines of source around the line, numbered, the line itself marked with `>`.
         pub fn excerpt(&self) -> &str {
             &self.$($field)+.excerpt
         }
@@ -82,7 +82,7 @@ impl RenderError {
         RenderError { kind, place: Place::new(name, source, line.unwrap_or(1) as usize, message) }
     }
 
-    /// Why the render ended.
+    /// Why the render failed.
     pub fn kind(&self) -> RenderErrorKind {
         self.kind
     }
@@ -116,7 +116,7 @@ const SHOWN: usize = 160;
 /// At most this many characters of a message are kept: a template may raise with megabytes.
 const MESSAGE: usize = 4_000;
 
-/// Three lines of source, numbered, the guilty one marked.
+/// The lines around `line`, numbered, with a mark at `line`.
 fn excerpt(name: &str, source: &str, line: usize) -> String {
     let first = line.saturating_sub(1).max(1);
     let width = (line + 1).to_string().len();
@@ -133,7 +133,7 @@ fn excerpt(name: &str, source: &str, line: usize) -> String {
     out
 }
 
-/// An error on its way up: the innermost node that has a line gives it.
+/// An error inside of the renderer. The innermost syntax node with a line sets the line.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<Cause>);
 
@@ -165,12 +165,12 @@ impl Fault {
         Fault::of(RenderErrorKind::Limit, message.into())
     }
 
-    /// Sets the line, unless a node further in has.
+    /// Sets the line, unless it is set already.
     pub(crate) fn at(mut self, line: u32) -> Fault {
         self.0.line.get_or_insert(line);
         self
     }
 }
 
-/// What everything inside the renderer returns.
+/// The result of every operation inside of the renderer.
 pub(crate) type Outcome<T> = Result<T, Fault>;

@@ -1,12 +1,14 @@
-//! What a template looked for in its context: the analyzer finds a template's capabilities by watching.
+//! The record of what a render looked at in its context.
 
 use std::collections::BTreeSet;
 
-/// The places of the context that a render looked at, as paths: `tools`, `messages[].tool_calls[].id`.
+/// The parts of the context that a render looked at, as paths: `tools`, `messages[].tool_calls[].id`.
 ///
-/// A list's elements are `[]`, whatever their index. A path is here also when the context had nothing
-/// there: `message.get('x')`, `'x' in message`, `message.x is defined` and `message['x']` all look for
-/// `messages[].x`.
+/// `[]` stands for any element of a list. A path is recorded whether or not the context has something there:
+/// `message.get('x')`, `'x' in message`, `message.x is defined` and `message['x']` all record `messages[].x`. So the paths
+/// tell which fields a template knows.
+///
+/// See [`RenderOptions::record_reads`](crate::RenderOptions::record_reads).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reads {
     paths: BTreeSet<String>,
@@ -14,18 +16,18 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Every path that was looked for.
+    /// Every recorded path.
     pub fn paths(&self) -> &BTreeSet<String> {
         &self.paths
     }
 
-    /// The paths of objects and lists taken as a whole: printed, serialised (`tojson`), or walked by key
-    /// (`items()`), so that everything below them counts as read.
+    /// The paths of objects and lists that were used as a whole: printed, serialised with `tojson`, or iterated with
+    /// `items()`. Everything below them counts as read.
     pub fn whole(&self) -> &BTreeSet<String> {
         &self.whole
     }
 
-    /// Whether this very path was looked for, or lies within something taken as a whole.
+    /// Whether this path was read, on its own or as a part of something that was used as a whole.
     pub fn contains(&self, path: &str) -> bool {
         self.paths.contains(path) || self.within_whole(path)
     }
@@ -35,7 +37,7 @@ impl Reads {
         self.whole.iter().any(|whole| path.strip_prefix(whole.as_str()).is_some_and(inside))
     }
 
-    /// Adds what another render read.
+    /// Adds the reads of another render.
     pub fn merge(&mut self, other: &Reads) {
         self.paths.extend(other.paths.iter().cloned());
         self.whole.extend(other.whole.iter().cloned());

@@ -55,7 +55,7 @@ impl Run {
         self.reads.is_some()
     }
 
-    /// Steps that are left.
+    /// The number of steps that may still be taken.
     pub(crate) fn left(&self) -> u64 {
         self.fuel.get()
     }
@@ -100,10 +100,7 @@ impl Run {
         let depth = self.depth.get() + 1;
         if depth > self.limits.depth {
             self.too_deep.set(true);
-            return Err(Fault::limit(format!(
-                "evaluation nests more than {} deep: an endless recursion?",
-                self.limits.depth
-            )));
+            return Err(Fault::limit(format!("nested deeper than {}: an endless recursion?", self.limits.depth)));
         }
         self.depth.set(depth);
         Ok(Level(&self.depth))

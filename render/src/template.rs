@@ -93,7 +93,7 @@ impl Template {
     pub fn parse(name: &str, source: &str) -> Result<Template, TemplateError> {
         let limits = Limits::default();
         if source.len() > limits.source_bytes {
-            let message = format!("the source has {} bytes; {} are allowed", source.len(), limits.source_bytes);
+            let message = format!("a template of {} bytes, more than {}", source.len(), limits.source_bytes);
             return Err(TemplateError::new(name, "", 1, message));
         }
         let text = parse::normalise(source);

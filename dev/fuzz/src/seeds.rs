@@ -110,7 +110,7 @@ fn templates() -> Result<Vec<Vec<u8>>, Failure> {
 
 /// The one-line templates of the render tests.
 fn snippets() -> Result<Vec<Vec<u8>>, Failure> {
-    let text = fs::read_to_string(root().join("analyzer/src/render/snippets/cases.jsonl"))?;
+    let text = fs::read_to_string(root().join("render/tests/snippets/cases.jsonl"))?;
     let rows: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     Ok(rows.iter().filter_map(|row| row["source"].as_str()).map(|source| source.as_bytes().to_vec()).collect())
 }

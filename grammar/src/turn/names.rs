@@ -3,7 +3,7 @@
 use unjinja_runtime::abi_2::{Action, Hole, Marker, StateId, Transition};
 
 use super::{At, Call, Offered, Piece, Turn, Way};
-use crate::call::Done;
+use crate::tool_rules::Done;
 use crate::values::NAME;
 use crate::{Class, Expr, option, repeat, sequence, some, text};
 

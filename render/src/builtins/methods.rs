@@ -1,5 +1,5 @@
 //! The methods of lists, dicts, tuples, numbers and of Jinja2's helper objects. Methods of strings are in
-//! [`str_methods`](crate::builtins::str_methods).
+//! `str_methods`.
 
 use std::rc::Rc;
 use std::sync::Arc;

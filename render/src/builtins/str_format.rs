@@ -1,4 +1,4 @@
-//! `'…{}…'.format(values)`.
+//! The method `str.format`: `'…{}…'.format(values)`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::run::Run;
 use crate::value::repr;
 use crate::value::types::Value;
 
-/// How deep fields may stand in the specifications of other fields, the format string itself included.
+/// How deep fields may nest in the specifications of other fields, counting the format string itself.
 const NESTING: usize = 3;
 
 /// `text.format(*positional, **named)`.

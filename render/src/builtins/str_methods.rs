@@ -313,7 +313,7 @@ pub(crate) fn replace(run: &Run, s: &str, old: &str, new: &str, count: i128) -> 
     Ok(s.replacen(old, new, limit))
 }
 
-/// `split()` at white space: what remains behind the limit keeps its white space at the far end.
+/// `split()` or `rsplit()` at white space. The rest after `limit` splits keeps its white space at the outer end.
 fn split_spaces(s: &str, limit: usize, from_right: bool) -> Vec<&str> {
     let mut parts = Vec::new();
     let near = |rest: &'_ str| -> usize {

@@ -252,7 +252,7 @@ fn xmlattr(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     Ok(out.into())
 }
 
-/// Wraps at white space; a word longer than a line is broken where that is allowed.
+/// The filter `wordwrap`: breaks lines at spaces, and words that are longer than a line if `break_long_words` is set.
 fn wordwrap(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     let [width, break_long, newline, _] =
         args.bind("wordwrap", ["width", "break_long_words", "wrapstring", "break_on_hyphens"])?;

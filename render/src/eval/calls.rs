@@ -1,4 +1,4 @@
-//! Macros, and calls of anything that can be called.
+//! Macros, and calls of all kinds: of macros, methods, functions and recursive loops.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Evaluation of expressions.
 
 use std::rc::Rc;
 

@@ -71,7 +71,7 @@ impl<'r> Interpreter<'r> {
         Ok(())
     }
 
-    /// `{{ value }}`.
+    /// Writes a value, as `{{ value }}` does.
     pub(crate) fn emit(&mut self, value: &Value) -> Outcome<()> {
         match value {
             Value::Str(text) if self.escaping => {

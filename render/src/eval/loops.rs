@@ -68,7 +68,7 @@ impl LoopState {
         })
     }
 
-    /// The next element that the filter lets through.
+    /// The next element that passes the loop's filter.
     fn pull(&self, it: &mut Interpreter<'_>) -> Outcome<Option<Value>> {
         loop {
             let next = self.rest.borrow_mut().pop_front();
@@ -105,7 +105,7 @@ impl LoopState {
         Ok(self.ahead.borrow().front().cloned())
     }
 
-    /// The number of elements, those that are over included.
+    /// The number of all elements, from the first to the last.
     fn length(&self, it: &mut Interpreter<'_>) -> Outcome<usize> {
         if self.def.filter.is_some() {
             while let Some(item) = self.pull(it)? {

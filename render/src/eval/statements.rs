@@ -1,4 +1,4 @@
-//! Statements, as Jinja2's compiled code runs them.
+//! Running of statements, with the scopes of Jinja2: a block sees the variables around it and cannot change them.
 
 use std::rc::Rc;
 use std::sync::Arc;

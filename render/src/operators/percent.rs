@@ -1,4 +1,4 @@
-//! `'…%s…' % values`.
+//! The operator `%` on strings: `'…%s…' % values`.
 
 use crate::error::{Fault, Outcome};
 use crate::operators::format_spec::{Spec, digits, float, integer, pad_text};

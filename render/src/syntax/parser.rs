@@ -127,7 +127,7 @@ impl Lowering<'_> {
     fn nested<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
         self.depth += 1;
         if self.depth > self.limit {
-            return Err(problem(span, format!("expressions and blocks are nested more than {} deep", self.limit)));
+            return Err(problem(span, format!("nested deeper than {}", self.limit)));
         }
         let result = f(self);
         self.depth -= 1;

@@ -44,7 +44,7 @@ pub(crate) fn check(source: &str, bounds: &Bounds) -> Result<String, Problem> {
                 tag.count_brackets(token, line)?;
                 if open.len() + tag.braces + tag.brackets > bounds.source_depth {
                     let limit = bounds.source_depth;
-                    return Err(Problem::new(line, format!("blocks and brackets are nested more than {limit} deep")));
+                    return Err(Problem::new(line, format!("blocks and brackets are nested deeper than {limit}")));
                 }
                 if tag.is_block {
                     match token {

@@ -90,7 +90,7 @@ fn equal_items(run: &Run, a: &[Value], b: &[Value]) -> Outcome<bool> {
     Ok(true)
 }
 
-/// The order of two values; `None` where neither is smaller (NaN).
+/// The order of two values; `None` if neither is less than the other (NaN).
 pub(crate) fn order(run: &Run, left: &Value, right: &Value) -> Outcome<Option<Ordering>> {
     run.steps(1)?;
     if let (Some(a), Some(b)) = (left.as_int(), right.as_int()) {

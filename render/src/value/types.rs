@@ -259,7 +259,7 @@ impl From<String> for Value {
 fn deepest<'v>(run: &Run, values: impl Iterator<Item = &'v Value>) -> Outcome<u32> {
     let depth = 1 + values.map(Value::depth).max().unwrap_or(0);
     if depth > NESTING {
-        return Err(Fault::limit(format!("values are nested more than {NESTING} deep")));
+        return Err(Fault::limit(format!("values are nested deeper than {NESTING}")));
     }
     run.make(64)?;
     Ok(depth)
