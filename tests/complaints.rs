@@ -321,7 +321,7 @@ fn a_name_may_begin_with_another() -> Result<(), Failure> {
 
 #[test]
 fn no_probe_of_the_analysis_is_in_any_spec() -> Result<(), Failure> {
-    let source = include_str!("../analyzer/src/lab.rs");
+    let source = include_str!("../analyzer/src/sentinels.rs");
     let table = source.split("SENTINELS: [Sentinels; 2] = [").nth(1).and_then(|rest| rest.split("];\n").next());
     let table = table.ok_or("the table of sentinels")?;
     let words: Vec<&str> = table.split('"').skip(1).step_by(2).flat_map(|text| text.split(' ')).collect();
@@ -358,7 +358,7 @@ fn other_openers_of_reasoning_open_it_and_a_label_is_none_of_it() -> Result<(), 
     let mut tried = 0;
     for model in own_models()?.into_iter().chain(support::models()?) {
         let spec = &model.spec;
-        let others = spec.alternatives.get("reasoning.start").into_iter().flatten();
+        let others = spec.alternatives.get(&unjinja_spec::MarkerKey::ReasoningStart).into_iter().flatten();
         for opener in others.chain([&spec.reasoning.start]).filter(|opener| !opener.trim().is_empty()) {
             // With its white space, and without.
             for opener in [opener.as_str(), opener.trim()] {
