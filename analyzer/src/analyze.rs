@@ -1,5 +1,6 @@
-//! From a template to its spec: runs the experiments with two independent sets of sentinels, compares what they
-//! found, and puts it together.
+//! The analysis of one template: makes all comparisons with each of two sets of sentinels, checks that both lead to the
+//! same conclusions, and puts the conclusions together into a spec. The conclusions themselves are drawn in `turn` and
+//! `calls`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +25,7 @@ use unjinja_source::name_of;
 /// Names for a template's spec.
 #[derive(Clone, Debug, Default)]
 pub struct Naming {
-    /// Name of the spec; made from the file name where empty.
+    /// Name of the spec; if empty, it is made from the file name.
     pub name: String,
     /// Where the template comes from.
     pub source: String,
@@ -33,7 +34,7 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// Names after a file alone.
+    /// Only the name of a file.
     pub fn of_file(file: &str) -> Self {
         Self { name: String::new(), source: String::new(), file: file.to_owned() }
     }
@@ -53,18 +54,20 @@ struct Findings {
     gap: Option<Gap>,
 }
 
-/// Derives the spec of a template. It holds no record of round trips yet; see [`verify`](crate::verify).
+/// Derives the spec of a template. Its evidence holds no round trips yet; see [`verify`](crate::verify).
 ///
 /// # Errors
-/// Where the template cannot render the simplest conversation, and where the two sets of sentinels disagree.
+/// If the template cannot render a user message with an answer, and if it exceeds a limit. Where the two sets of
+/// sentinels lead to different conclusions, or the language cannot express how calls are written, the spec is made and its
+/// `unsupported` says so.
 pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
     // One stack for all renders.
     with_big_stack(|| analyze_here(template, naming, None))
         .unwrap_or_else(|e| Err(AnalyzeError::no_stack(&naming.file, e.to_string())))
 }
 
-/// The same analysis, and `observe` is told of each comparison as it is made: first those with one set of sentinels,
-/// then those with the other. See [`paired`](crate::trace::paired).
+/// The same analysis, which passes each comparison to `observe` as soon as it is made: first all with one set of
+/// sentinels, then all with the other. See [`paired`](crate::trace::paired).
 ///
 /// ```
 /// use unjinja_render::Template;
@@ -81,7 +84,7 @@ pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, Analy
 /// ```
 ///
 /// # Errors
-/// As those of [`analyze`]; what was compared until then was told.
+/// Those of [`analyze`]. The comparisons made before the error were passed on.
 pub fn analyze_traced(
     template: &Template,
     naming: &Naming,
@@ -99,7 +102,7 @@ fn analyze_here<'a>(
     let probe = Probe::observed(template, observer);
     let [first, second] = SENTINELS.each_ref().map(|s| findings(&probe, s));
     if let (Ok(_), Some(limit)) = (&first, probe.limit()) {
-        // What was not found by then may be there all the same.
+        // The renders that did not happen might have shown more.
         return Err(AnalyzeError::limit(&naming.file, &limit));
     }
     let named = |error: AnalyzeError| AnalyzeError { template: naming.file.clone(), ..error };
@@ -110,7 +113,7 @@ fn analyze_here<'a>(
     };
     let mut spec = draft(first);
     if let Some(difference) = difference {
-        // Evidence that is not consistent is reported, never averaged; what it says of calls is not kept.
+        // Contradicting conclusions are reported, never averaged. What was concluded about calls is dropped.
         spec.unsupported = Some(format!("two sets of sentinels give different answers: {difference}"));
         spec.tools = Tools::default();
         spec.alternatives.clear();
@@ -201,7 +204,7 @@ fn findings(probe: &Probe<'_>, s: &Sentinels) -> Result<Findings, AnalyzeError> 
     if let Some(end) =
         style.and_then(|style| calls::end_after_content(probe, s, style)).filter(|end| *end != markers.end)
     {
-        // Turns of calls end otherwise than turns of answers.
+        // Turns with calls end in another way than turns with an answer only.
         if let Some(rest) = tools.section_end.strip_suffix(end.as_str()) {
             tools.section_end.truncate(rest.len());
             probe.note(s, Experiment::ContentBesideCalls, "how turns of calls end", |note| {
@@ -218,8 +221,9 @@ fn findings(probe: &Probe<'_>, s: &Sentinels) -> Result<Findings, AnalyzeError> 
     Ok(Findings { markers, tools, alternatives, capabilities, gap })
 }
 
-/// A generation prompt may write the beginning of the marker that opens calls and answers alike: what stands between
-/// two calls and nowhere before the first belongs to the marker, not to the turn's start.
+/// Moves the beginning of a marker from the start of the turn back to the marker. A generation prompt may end with the
+/// beginning of the marker that opens both calls and answers. It shows in the text between two calls: what opens the
+/// second call is missing before the first one.
 fn give_back(markers: &mut TurnMarkers, tools: &mut Tools) -> bool {
     let opener = tools.separator.trim();
     let is_open = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
@@ -236,7 +240,7 @@ fn give_back(markers: &mut TurnMarkers, tools: &mut Tools) -> bool {
             prompt.starts_in = Channel::Marker;
         }
     }
-    // With the white space that stands before every opener but the first.
+    // It includes the white space before every opener except the first.
     tools.per_call_start = std::mem::take(&mut tools.separator);
     true
 }
@@ -298,7 +302,7 @@ fn capabilities(
     }
 }
 
-/// Whether content parts come out as Python prints a list.
+/// Whether content parts are rendered as Python prints a list.
 fn prints_parts(probe: &Probe<'_>, s: &Sentinels) -> bool {
     let parts = json!({"role": "user", "content": [{"type": "text", "text": s.user}]});
     let text = probe.render(&[parts], &Value::Null, true, &[]);
@@ -324,7 +328,7 @@ fn disagreement(first: &Findings, second: &Findings) -> Option<String> {
         .take(DIFFERENCES)
         .map(|change| format!("\n  {}: {} | {}", change.key, value(&change.old), value(&change.new)))
         .collect();
-    // What a spec does not hold can differ too: the blocks that turns without reasoning begin with.
+    // The blocks at the start of turns without reasoning can differ too; a spec does not hold them.
     Some(if shown.is_empty() { "turns without reasoning begin in two ways".to_owned() } else { shown.concat() })
 }
 

@@ -1,6 +1,9 @@
-//! How tool calls are written: T1 none/one call, T2 one/two calls, T3 two function names, T4/A1/A2 argument names and
-//! values, T5 one/two arguments, T6 none/one argument, T7 two call ids. Every part of a call carries a sentinel, so
-//! each is located; what stands between two sentinels is a marker.
+//! How tool calls are written. The comparisons: T1 no call or one, T2 one call or two, T3 two function names, T4, A1
+//! and A2 argument names and values, T5 one argument or two, T6 no argument or one, T7 two call ids.
+//!
+//! Every part of a call carries a sentinel, so each part is found in the render, and the text between two parts is a
+//! marker. The files of this folder try one family of formats each; a family that does not fit says so, and the next
+//! one is tried.
 
 use unjinja_spec::{ToolFormat, Tools};
 
@@ -18,7 +21,7 @@ mod parts;
 mod tag_with_json;
 mod tagged;
 
-/// The first way of handing over a call in which its name and its argument are rendered.
+/// The first style of passing calls with which the template renders the name and the argument.
 pub(crate) fn style(probe: &Probe<'_>, s: &Sentinels) -> Option<Style> {
     let call = one(s);
     let styles = [(true, Empty::Text), (true, Empty::Null), (false, Empty::Text), (false, Empty::Null)];
@@ -86,7 +89,7 @@ pub(crate) fn find(
     Ok((tools, parallel))
 }
 
-/// White space between an answer and the first marker, beyond what stands there without an answer.
+/// The white space before the first marker of a call that only appears if an answer comes before the call.
 fn lead_after_content(probe: &Probe<'_>, s: &Sentinels, style: Style, markers: &TurnMarkers, single: &str) -> String {
     let turn = AssistantMessage::calls(&[one(s)]).with_content(s.content);
     let Ok(turn) = probe.turn(s, &turn, style) else { return String::new() };
@@ -106,7 +109,7 @@ fn lead_after_content(probe: &Probe<'_>, s: &Sentinels, style: Style, markers: &
     lead.to_owned()
 }
 
-/// What follows an answer that is written after its calls, which is all that ends such a turn.
+/// The text after an answer that is written after its calls. It is the end of such a turn.
 pub(crate) fn end_after_content(probe: &Probe<'_>, s: &Sentinels, style: Style) -> Option<String> {
     let call = one(s);
     let turn =
@@ -123,7 +126,7 @@ pub(crate) fn end_after_content(probe: &Probe<'_>, s: &Sentinels, style: Style) 
     end
 }
 
-/// C1 beside T1: what stands around an answer that calls follow, where that is not what stands around one alone.
+/// C1 with T1: the markers around an answer that calls follow, if they differ from those around an answer alone.
 pub(crate) fn frame_beside_calls(
     probe: &Probe<'_>,
     s: &Sentinels,
@@ -140,7 +143,7 @@ pub(crate) fn frame_beside_calls(
     let after = &turn[content.end..];
     let after = &after[..after.find(opener)?];
     let known = before.trim() == markers.content.start.trim() && after.trim() == markers.content.end.trim();
-    // Some templates write it just as reasoning.
+    // Some templates write such an answer like reasoning.
     let is_reasoning = before.trim() == markers.reasoning.start.trim();
     let is_other = !known && !is_reasoning && !before.trim().is_empty();
     probe.note(s, Experiment::ContentBesideCalls, "what stands around an answer that a call follows", |note| {
@@ -155,7 +158,7 @@ pub(crate) fn frame_beside_calls(
     is_other.then(|| (before.to_owned(), after.to_owned()))
 }
 
-/// Whether the answer stands behind the calls of a turn that has both.
+/// Whether the answer comes after the calls in a turn with both.
 pub(crate) fn content_after_calls(probe: &Probe<'_>, s: &Sentinels, style: Style) -> bool {
     let Ok(turn) = probe.turn(s, &AssistantMessage::calls(&[one(s)]).with_content(s.content), style) else {
         return false;

@@ -5,16 +5,16 @@ use serde_json::{Map, Value, json};
 
 use crate::sentinels::Sentinels;
 
-/// How calls are handed to a template.
+/// How calls are passed to a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Style {
     /// Arguments as an object, or as JSON text.
     pub object_arguments: bool,
-    /// What content is where there is none.
+    /// The value of `content` in a message without content.
     pub empty: Empty,
 }
 
-/// What content is where there is none.
+/// The value of `content` in a message without content: an empty text or null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Empty {
     Text,
@@ -30,7 +30,7 @@ pub(crate) struct Call {
 }
 
 impl Style {
-    /// How a message without calls is handed over.
+    /// The style for messages without calls.
     pub(crate) const PLAIN: Self = Self { object_arguments: true, empty: Empty::Text };
 
     /// The style in words.
@@ -51,7 +51,7 @@ impl Call {
     }
 }
 
-/// The name under which reasoning is given as a part of the content, of type `thinking`.
+/// Stands for a field name where reasoning is passed as a content part of the type `thinking`.
 pub(crate) const PARTS: &str = "content.thinking";
 
 /// An assistant message to be rendered.
@@ -118,7 +118,7 @@ impl AssistantMessage {
     }
 }
 
-/// Tools that offer what the calls use.
+/// Tools that offer the functions and arguments of the calls.
 pub(crate) fn tools_for(s: &Sentinels, calls: &[Call]) -> Value {
     let mut names: Vec<&str> = s.functions.to_vec();
     names.extend(calls.iter().map(|call| call.name.as_str()));

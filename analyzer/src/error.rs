@@ -1,7 +1,8 @@
 //! What an analysis cannot tell, as values: what a comparison expected, what it saw, where, and what to do next.
 //!
-//! Two kinds exist. An [`AnalyzeError`] ends the analysis: there is no spec. A [`Gap`] concerns tool calls only: the spec
-//! is made, and says why it makes no parser. Nothing reads these texts to find out what happened; the fields say it.
+//! Two kinds exist. An [`AnalyzeError`] ends the analysis: there is no spec. A [`Gap`] concerns tool calls only: the
+//! spec is made, and says why it makes no parser. Nothing reads these texts to find out what happened; the fields say
+//! it.
 
 use std::fmt;
 
@@ -21,15 +22,15 @@ pub struct AnalyzeError {
     /// The comparison that could not be made; absent where the reason lies outside of all of them.
     pub comparison: Option<Experiment>,
     /// The line of the template, from 1, where rendering ended; absent where rendering was not the reason.
-    pub line: Option<usize>,
+    pub line: Option<u32>,
     /// What went wrong, in a sentence without its end.
     pub problem: String,
     /// What the analysis expected.
-    pub expected: String,
+    pub expected: &'static str,
     /// What it saw instead: a render or the message of the renderer.
     pub seen: String,
     /// What to do next.
-    pub next_step: String,
+    pub next_step: &'static str,
 }
 
 impl AnalyzeError {
@@ -38,11 +39,11 @@ impl AnalyzeError {
         Self {
             template: template.to_owned(),
             comparison: Some(Experiment::C1),
-            line: Some(error.line()),
+            line: u32::try_from(error.line()).ok(),
             problem: "an answer to a user message cannot be rendered".to_owned(),
-            expected: "a render of one user message and one answer".to_owned(),
+            expected: "a render of one user message and one answer",
             seen: error.to_string().trim_end().to_owned(),
-            next_step: "make `unjinja render` work with this template and a user and an assistant message".to_owned(),
+            next_step: "make `unjinja render` work with this template and a user and an assistant message",
         }
     }
 
@@ -57,9 +58,9 @@ impl AnalyzeError {
             comparison: Some(Experiment::C1),
             line: None,
             problem,
-            expected: "the text of the answer, once, in the assistant's turn".to_owned(),
+            expected: "the text of the answer, once, in the assistant's turn",
             seen: quoted(rendered),
-            next_step: "look at what `unjinja render` prints for a user and an assistant message".to_owned(),
+            next_step: "look at what `unjinja render` prints for a user and an assistant message",
         }
     }
 
@@ -68,11 +69,11 @@ impl AnalyzeError {
         Self {
             template: template.to_owned(),
             comparison: None,
-            line: Some(error.line()),
+            line: u32::try_from(error.line()).ok(),
             problem: "the template uses too much time or space for all comparisons to be rendered".to_owned(),
-            expected: "renders within the limits of the analysis".to_owned(),
+            expected: "renders within the limits of the analysis",
             seen: error.to_string().trim_end().to_owned(),
-            next_step: "look for a loop in the template that grows with every message".to_owned(),
+            next_step: "look for a loop in the template that grows with every message",
         }
     }
 
@@ -83,9 +84,9 @@ impl AnalyzeError {
             comparison: None,
             line: None,
             problem: "the analysis could not be started".to_owned(),
-            expected: "a stack for the renderer".to_owned(),
+            expected: "a stack for the renderer",
             seen: reason,
-            next_step: "check the limits of the process for memory and threads".to_owned(),
+            next_step: "check the limits of the process for memory and threads",
         }
     }
 }

@@ -1,4 +1,8 @@
-//! The laboratory: conversations in which every field carries a sentinel, and their renders.
+//! The probe: renders conversations in which every field carries a sentinel, and cuts the assistant's turn out of the
+//! render.
+//!
+//! It keeps all renders of one template within common limits of time and size, and never renders the same conversation
+//! twice. It draws no conclusions.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,26 +15,26 @@ use crate::text;
 use crate::trace::{Comparison, Experiment};
 use unjinja_render::{Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template};
 
-/// Who is told of each comparison.
+/// Receives each comparison.
 pub(crate) type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
 
-/// A template and what was asked of it.
+/// A template and its renders so far.
 pub(crate) struct Probe<'t> {
     pub template: &'t Template,
     observer: Option<RefCell<&'t mut Observer<'t>>>,
     renders: Cell<u32>,
     cache: RefCell<HashMap<String, Result<String, RenderError>>>,
-    /// Steps that all further renders may take together.
+    /// The steps that are left for all further renders together.
     fuel: Cell<u64>,
-    /// The first limit that a render ran into; there are no renders after that.
+    /// The first limit that a render exceeded. Nothing is rendered after that.
     limit: RefCell<Option<RenderError>>,
 }
 
-/// Steps that all renders of one template may take together: a hostile one stays below the limit of a single render,
-/// and does so in each. The largest chat template at hand takes a tenth of it.
+/// Steps for all renders of one template together, because a hostile template can stay just below the limit of a single
+/// render in each of them. The largest chat template of the corpus takes a tenth of it.
 const FUEL: u64 = 4_000_000;
 
-/// Bytes of one render: all are kept, and compared. The largest at hand has eight thousand.
+/// Bytes of one render at most; all renders are kept and compared. The largest one of the corpus has eight thousand.
 const OUTPUT_BYTES: usize = 256 << 10;
 
 impl<'t> Probe<'t> {
@@ -45,13 +49,13 @@ impl<'t> Probe<'t> {
         }
     }
 
-    /// The same, and each comparison is told to `observer`.
+    /// A probe that passes each comparison to `observer`.
     pub(crate) fn observed(template: &'t Template, observer: Option<&'t mut Observer<'t>>) -> Self {
         Self { observer: observer.map(RefCell::new), ..Self::new(template) }
     }
 
-    /// Tells of a comparison, where someone listens: else `note` is never called. What it says must be what the
-    /// analysis has seen; it may ask for renders again that were made, but for no others.
+    /// Passes a comparison to the observer. Without an observer, `note` is not called. It must report what the analysis
+    /// has seen: it may ask for renders that were made before, but not for new ones.
     pub(crate) fn note(
         &self,
         s: &Sentinels,
@@ -67,12 +71,12 @@ impl<'t> Probe<'t> {
         observer.borrow_mut()(&comparison.finish(s));
     }
 
-    /// The limit that a render ran into, if one did. What was found is not all there is then.
+    /// The limit that a render exceeded, if one did. Then the conclusions may be incomplete.
     pub(crate) fn limit(&self) -> Option<RenderError> {
         self.limit.borrow().clone()
     }
 
-    /// One render, on the account of all.
+    /// One render. Its steps count towards the common limit.
     fn run(&self, context: &Value, watch: bool) -> (Result<String, RenderError>, Reads) {
         if let Some(limit) = self.limit() {
             return (Err(limit), Reads::default());
@@ -148,7 +152,7 @@ impl<'t> Probe<'t> {
         fields
     }
 
-    /// The text of an assistant's turn after one user message: all that the turn adds to the conversation.
+    /// The text of an assistant's turn after one user message: everything that the turn adds to the render.
     pub(crate) fn turn(&self, s: &Sentinels, message: &AssistantMessage, style: Style) -> Result<String, RenderError> {
         self.turn_with(s, message, style, &[])
     }
@@ -168,13 +172,13 @@ impl<'t> Probe<'t> {
         Ok(whole[start..whole.len() - after].to_owned())
     }
 
-    /// How much a template writes after the last message, whatever that is.
+    /// The length of the text that the template writes after the last message, whichever message that is.
     fn after_turn(&self, whole: &str, start: usize, user: &Value, tools: &Value, extra: &[(&str, Value)]) -> usize {
         let Ok(before) = self.render(std::slice::from_ref(user), tools, false, extra) else { return 0 };
         let common = text::common_prefix(&before, whole);
         match before.get(common..) {
             Some(after) if !after.is_empty() && whole[start..].ends_with(after) => {
-                // What the turn lost at its start by looking like this text, it has at its end.
+                // The turn begins like this text, so its start was cut too late by that much; the end makes up for it.
                 let moved = common.saturating_sub(start);
                 let lost = &whole[start..start + moved];
                 let end = whole.len() - after.len();
@@ -189,13 +193,14 @@ impl<'t> Probe<'t> {
         let least = whole.rfind(s.user).map_or(0, |at| at + s.user.len());
         let common = match self.render(std::slice::from_ref(user), tools, false, extra) {
             Ok(before) if whole.starts_with(&before) => before.len(),
-            // A template that always writes a generation prompt: what it has in common with an answer is the start.
+            // A template that always writes a generation prompt: the part in common with an answer is the start.
             Ok(before) => {
                 let answer = AssistantMessage::content(s.content).message(Style::PLAIN);
                 let answer = self.render(&[user.clone(), answer], tools, false, extra).unwrap_or_default();
                 let common = text::common_prefix(&before, whole);
                 let common = if answer.is_empty() { common } else { common.min(text::common_prefix(&before, &answer)) };
-                // The start of a turn may look like the start of what comes after it; the generation prompt tells.
+                // The start of a turn may equal the beginning of what follows it; the generation prompt tells them
+                // apart.
                 let prompt = self.render(std::slice::from_ref(user), tools, true, extra).unwrap_or_default();
                 let prompt = prompt.strip_prefix(before.as_str()).unwrap_or("");
                 let looks = (1..=prompt.len()).rev().filter(|&n| prompt.is_char_boundary(n)).map(|n| &prompt[..n]);
@@ -253,7 +258,7 @@ impl<'t> Probe<'t> {
         let mut context = Map::new();
         context.insert("messages".into(), messages.to_vec().into());
         context.insert("add_generation_prompt".into(), generation_prompt.into());
-        // Where nobody said what they are, they are there, and empty.
+        // Tokens that the template's file does not state are defined and empty.
         let tokens = self.template.tokens();
         context.insert("bos_token".into(), tokens.bos.as_deref().unwrap_or_default().into());
         context.insert("eos_token".into(), tokens.eos.as_deref().unwrap_or_default().into());

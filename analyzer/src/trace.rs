@@ -1,5 +1,7 @@
-//! What the analysis did, as data: which experiments ran, what each of them rendered, and what was concluded from it.
-//! A comparison is noted where it is made and from the values that it is made of; nothing here renders or decides.
+//! The record of an analysis: which comparisons were made, what each of them rendered, and what was concluded from it.
+//!
+//! `unjinja explain` shows it. A comparison is recorded where it is made, from the values that the analysis uses
+//! itself. Nothing here renders or decides anything.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,17 +12,17 @@ use serde_json::Value;
 use crate::sentinels::{SENTINELS, Sentinels};
 use crate::text;
 
-/// What an experiment is about. The lettered ones are the comparisons that specs, errors and documents name.
+/// The subject of a comparison. Those with a letter and a number are named in specs, errors and documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Experiment {
-    /// Which fields of a message the template looks for.
+    /// Which fields of a message the template reads.
     MessageFields,
-    /// How calls have to be handed to the template: arguments as an object or as text, content empty or null.
+    /// How calls have to be passed to the template: arguments as an object or as text, content empty or null.
     CallStyle,
-    /// An answer: what stands around it, last in a conversation and followed by another message.
+    /// The text around an answer, at the end of a conversation and followed by another message.
     C1,
-    /// What the template adds where the model is to go on.
+    /// What the template adds as the generation prompt.
     GenerationPrompt,
     /// Reasoning present or absent.
     R1,
@@ -28,9 +30,9 @@ pub enum Experiment {
     R2,
     /// Reasoning with an answer or with a call.
     R3,
-    /// Whether the template splits an answer on a marker that no render shows.
+    /// Whether the template splits an answer at a marker that no render shows.
     HiddenHistory,
-    /// What stands before a user's message.
+    /// The text before a user message.
     UserTurn,
     /// No call or one.
     T1,
@@ -38,7 +40,7 @@ pub enum Experiment {
     T2,
     /// Two function names.
     T3,
-    /// Where the name, the arguments and their values stand in a call.
+    /// The places of name, arguments and values in a call.
     T4,
     /// Two argument names.
     A1,
@@ -50,7 +52,7 @@ pub enum Experiment {
     T6,
     /// Two call ids.
     T7,
-    /// How values that are no strings are written.
+    /// How values other than strings are written.
     ValueTypes,
     /// An answer in the same turn as calls.
     ContentBesideCalls,
@@ -61,7 +63,7 @@ pub enum Experiment {
 }
 
 impl Experiment {
-    /// All of them, in the order in which a page lists them.
+    /// All of them, in the order in which `unjinja explain` lists them.
     pub const ALL: [Experiment; 22] = [
         Experiment::MessageFields,
         Experiment::CallStyle,
@@ -176,27 +178,26 @@ pub struct Comparison {
 /// One render of a comparison: the part of it that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rendering {
-    /// Which of the compared ones it is.
+    /// Which of the compared conversations it is.
     pub of: String,
-    /// The text; empty where rendering failed.
+    /// The text; empty if rendering failed.
     pub text: String,
     /// Why rendering failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Where the fields of the conversation stand in the text, in order.
+    /// The places of the conversation's fields in the text, in order.
     pub fields: Vec<FieldSpan>,
-    /// The part of the text that the compared renders do not share, in bytes; absent where there is nothing to compare
-    /// or no difference.
+    /// The bytes of the text in which the compared renders differ; absent if they are equal or if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs: Option<Range<usize>>,
 }
 
-/// Where a field of the conversation stands in a render.
+/// The place of a field of the conversation in a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldSpan {
     /// The first byte.
     pub start: usize,
-    /// The byte behind the last.
+    /// The end, exclusive.
     pub end: usize,
     /// The field.
     pub field: Field,
@@ -238,7 +239,7 @@ impl Field {
     }
 }
 
-/// A conclusion: a key of the spec and what it is to be.
+/// A conclusion: a key of the spec and its value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The key, as the spec writes it.
@@ -272,7 +273,7 @@ impl Comparison {
         self
     }
 
-    /// Adds a render, whether it is there or not.
+    /// Adds a render, or the error that it ended with.
     pub(crate) fn result(&mut self, of: &str, result: &Result<String, impl fmt::Display>) -> &mut Self {
         match result {
             Ok(text) => self.render(of, text),
@@ -292,12 +293,12 @@ impl Comparison {
         self
     }
 
-    /// Adds a conclusion where there is one to be drawn.
+    /// Adds a conclusion about a text, unless the text is empty.
     pub(crate) fn found_text(&mut self, key: &str, value: &str) -> &mut Self {
         if value.is_empty() { self } else { self.found(key, value) }
     }
 
-    /// Says why.
+    /// Sets the reason.
     pub(crate) fn because(&mut self, why: impl Into<String>) -> &mut Self {
         self.because = why.into();
         self
@@ -318,7 +319,7 @@ impl Comparison {
     }
 }
 
-/// Where the sentinels stand in a text.
+/// The places of the sentinels in a text.
 fn fields_in(text: &str, s: &Sentinels) -> Vec<FieldSpan> {
     let groups: [(Field, &[&str]); 7] = [
         (Field::User, &[s.user, s.user2]),
@@ -359,7 +360,7 @@ fn differing(texts: &[&str]) -> Vec<Option<Range<usize>>> {
 pub struct Pair {
     /// With the first set.
     pub first: Comparison,
-    /// With the second set; absent where the comparison was not made again.
+    /// With the second set; absent if it was not made again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Comparison>,
     /// What the two disagree about.
@@ -371,14 +372,14 @@ pub struct Pair {
 pub struct Inconsistency {
     /// The key, as the spec writes it.
     pub key: String,
-    /// What the first set gave; null where it gave nothing.
+    /// The value with the first set; null if there was none.
     pub first: Value,
-    /// What the second set gave; null where it gave nothing.
+    /// The value with the second set; null if there was none.
     pub second: Value,
 }
 
-/// Puts comparisons with the first set of sentinels beside the same ones with the second, in the order in which they
-/// ran. A comparison that only the second set led to stands alone at the end.
+/// Pairs each comparison with the first set of sentinels with the same comparison with the second set, in the order in
+/// which they were made. Comparisons that only the second set led to come last.
 pub fn paired(comparisons: &[Comparison]) -> Vec<Pair> {
     let mut second: Vec<&Comparison> = comparisons.iter().filter(|c| c.sentinels != 1).collect();
     let ran_twice = !second.is_empty();

@@ -1,5 +1,8 @@
-//! What frames a turn: C1, the generation prompts, and reasoning (R1 present/absent, R2 thinking on/off, R3 with
-//! content and with tools). Everything is found by rendering and comparing, nothing by name.
+//! The markers of a turn: around the turn, around the answer and around reasoning. The comparisons: C1 an answer, the
+//! generation prompts, R1 reasoning present or absent, R2 thinking on or off, R3 reasoning with an answer or with a
+//! call.
+//!
+//! Markers are found by comparing renders, never by a list of known markers. How calls are written is not its subject.
 
 use serde_json::{Value, json};
 use unjinja_spec::{Content, ContentMode, GenerationPrompt, Reasoning, ReasoningMode};
@@ -20,7 +23,7 @@ mod shown;
 
 pub(crate) use shown::without_empty_reasoning;
 
-/// The markers of a turn and how plain text stands in it.
+/// The markers around a turn, its answer and its reasoning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TurnMarkers {
     pub user_start: String,
@@ -29,11 +32,11 @@ pub(crate) struct TurnMarkers {
     pub prompts: Vec<GenerationPrompt>,
     pub reasoning: Reasoning,
     pub content: Content,
-    /// What templates without reasoning in a turn write in its place, without the turn's start.
+    /// What the template writes after the start of a turn that has no reasoning.
     pub empty_reasoning: Vec<String>,
 }
 
-/// Finds the markers. `calls` is how calls are rendered, where they are.
+/// Finds the markers. `calls` is the style with which calls are rendered; `None` if they are not.
 pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Result<TurnMarkers, AnalyzeError> {
     let answer = probe.turn(s, &AssistantMessage::content(s.content), Style::PLAIN);
     let no_answer = |why: &str| {
@@ -58,11 +61,11 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
     let mut markers = TurnMarkers::default();
     let mut raw_prompts = generation_prompts(probe, s);
 
-    // Reasoning, as history shows it.
+    // Reasoning that past turns show.
     let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
     let shown = shown_reasoning(probe, s, &call, calls);
 
-    // The turn's start is what all its forms have in common.
+    // The start of a turn is the beginning that all its forms share.
     let mut start = before.to_owned();
     let mut forms = vec![("an answer", answer.clone())];
     let mut narrow = |start: &mut String, form: &'static str, other: &str| {
@@ -89,7 +92,7 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
     let common = start.clone();
 
     let mut reasoning = shown.as_ref().map(|shown| markers_shown(shown, &start)).unwrap_or_default();
-    // Some turns begin with the marker that opens reasoning, whatever they hold.
+    // Some templates begin every turn with the marker that opens reasoning, also turns without reasoning.
     let opener = reasoning.start.trim();
     if !opener.is_empty()
         && let Some(cut) = start.find(opener)
@@ -99,7 +102,7 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
             reasoning = markers_shown(shown, &start);
         }
     }
-    // A turn without reasoning that closes what nothing opened: the marker that opens it is at the end of the start.
+    // A turn without reasoning that has the closing marker but no opening one: the start of the turn ends with it.
     if reasoning.mode != ReasoningMode::None && reasoning.start.trim().is_empty() {
         let closed = before.get(start.len()..).is_some_and(|lead| lead.trim_start().starts_with(reasoning.end.trim()));
         let last = text::tags(&start).last().map(|tag| (*tag).to_owned());
@@ -128,9 +131,9 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
         });
     });
 
-    // What stands before the answer where there is no reasoning: nothing, an empty block of it, or a wrapper.
+    // The text before an answer without reasoning: nothing, an empty block of reasoning, or a marker of the answer.
     let lead = before.get(start.len()..).unwrap_or("");
-    // A wrapper stands around the answers of the past too.
+    // A marker of the answer is there in past turns too.
     let lead = match &past_at {
         Some((past, at)) => {
             let past_lead = past[..at.start].strip_prefix(start).unwrap_or("");
@@ -172,7 +175,7 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
     {
         (reasoning, markers.content) = (instructed, content);
     }
-    // A variable that changes the prompt otherwise than by the marks of reasoning switches something else.
+    // A variable that changes the prompt, but not the markers of reasoning in it, switches something else.
     let marks = [reasoning.start.trim().to_owned(), reasoning.end.trim().to_owned()];
     let marked = |text: &str| marks.iter().any(|mark| !mark.is_empty() && text.contains(mark.as_str()));
     let switched = raw_prompts.clone();
@@ -184,14 +187,14 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
         reasoning.switch = switch_of(&raw_prompts);
     }
     notes::prompts(probe, s, &switched, &markers.prompts, &reasoning);
-    // Where the absence of reasoning is written otherwise than by an empty block.
+    // A turn without reasoning may hold something else than an empty block.
     reasoning.empty =
         markers.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim())).cloned().unwrap_or_default();
     markers.reasoning = reasoning;
     Ok(markers)
 }
 
-/// C1 with R1: what of the text between reasoning and answer is a wrapper of the answer.
+/// C1 with R1: finds the part of the text between reasoning and answer that is a marker of the answer.
 fn split_content(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &Shown, lead: &str) {
     if !lead.trim().is_empty() {
         markers.content.mode = ContentMode::AlwaysWrapped;
@@ -203,7 +206,7 @@ fn split_content(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &S
         return;
     }
     let Some(to_content) = &shown.to_content else { return };
-    // The calls show where the closing marker ends; what is left stands before the answer only.
+    // The calls show where the closing marker ends; the rest comes before an answer only.
     if let Some(rest) = to_content.strip_prefix(reasoning.end.as_str())
         && !rest.trim().is_empty()
     {
@@ -212,8 +215,8 @@ fn split_content(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &S
     }
 }
 
-/// C1 with R1: an answer that follows reasoning may end otherwise than one alone; then it is wrapped, and where no
-/// calls show it, the wrapper begins behind the first tag after the reasoning.
+/// C1 with R1: an answer after reasoning may be followed by more text than an answer alone. Then it has markers. If no
+/// calls show where its opening marker begins, it begins after the first tag behind the reasoning.
 fn instead_of_calls(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &Shown, after: &str) {
     if markers.content.mode == ContentMode::AlwaysWrapped {
         return;
@@ -235,7 +238,7 @@ fn instead_of_calls(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown:
     markers.content.end = end.to_owned();
 }
 
-/// What follows an answer: the wrapper's end, where there is a wrapper, and the end of the turn.
+/// Splits the text after an answer into the closing marker of the answer, if it has one, and the end of the turn.
 fn split_end(
     probe: &Probe<'_>,
     s: &Sentinels,
@@ -244,11 +247,11 @@ fn split_end(
     calls: Option<Style>,
     call: &Call,
 ) -> (String, String) {
-    // What the template writes after the last message of any kind is no part of the turn.
+    // What the template writes after any last message is not part of the turn.
     let past = probe.past_turn(s, &AssistantMessage::content(s.content), Style::PLAIN).ok();
     let past_after = past.as_deref().and_then(|past| text::once(past, s.content).map(|at| past[at.end..].to_owned()));
     let mut end = match &past_after {
-        // The last turn may end otherwise than those before it.
+        // The last turn may end in another way than past turns.
         Some(past) => match text::common_prefix(after, past) {
             0 => after.to_owned(),
             common => after[..common].to_owned(),
@@ -271,7 +274,7 @@ fn split_end(
         } else {
             text::tags(&end).first().map_or(0, |tag| end.find(tag).map_or(0, |at| at + tag.len()))
         };
-        // Without calls to compare with, something ends a turn: what is left of nothing is no wrapper.
+        // Without calls to compare with, the end of the turn must not become empty.
         if cut < end.len() || calls.is_some() {
             wrapper = end[..cut].to_owned();
             end = end[cut..].to_owned();
@@ -289,7 +292,7 @@ fn common_end(end: &str, tail: &str) -> usize {
         .map_or(0, |at| end.len() - at)
 }
 
-/// What stands before a user message, wherever it stands in a conversation.
+/// The text before every user message of a conversation.
 fn user_start(probe: &Probe<'_>, s: &Sentinels, past: &str, ends: &[String]) -> String {
     if let Some(at) = past.rfind(s.content) {
         let rest = &past[at + s.content.len()..];

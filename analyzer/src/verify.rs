@@ -1,5 +1,7 @@
-//! The judge of a spec: fresh random conversations are rendered by the template and parsed back by the interpreter.
-//! What does not come back is told apart: lost by the template itself (its render does not hold it), or lost by us.
+//! The test of a spec: the template renders random conversations, and an interpreted parser reads them back.
+//!
+//! A message that does not come back is either lost by the template, whose render does not hold it, or read wrongly.
+//! Only the latter counts against the spec.
 
 use serde_json::{Map, Number, Value, json};
 use unjinja_codegen::interpreter;
@@ -11,25 +13,25 @@ use crate::probe::Probe;
 use crate::sentinels::{SENTINELS, Sentinels};
 use unjinja_render::{Template, with_big_stack};
 
-/// What became of the random conversations.
+/// The results of the random conversations.
 #[derive(Clone, Debug, Default)]
 pub struct Verification {
     /// How many were rendered.
     pub tried: u32,
-    /// How many came back the same.
+    /// How many gave the same message back.
     pub held: u32,
     /// How many the template cannot render, or renders without part of the message.
     pub lost_by_template: u32,
-    /// The ones that the parser read otherwise.
+    /// The conversations that gave another message back.
     pub failures: Vec<Failure>,
-    /// The ones that came back.
+    /// The turns that gave the same message back.
     pub turns: Vec<Rendered>,
 }
 
-/// An assistant's turn that came back.
+/// An assistant turn that gave the same message back.
 #[derive(Clone, Debug)]
 pub struct Rendered {
-    /// The render, without what the generation prompt writes of it.
+    /// The render, without the part that the generation prompt writes.
     pub body: String,
     /// What was rendered.
     pub message: Message,
@@ -37,24 +39,24 @@ pub struct Rendered {
     pub tools: Tools,
 }
 
-/// A conversation that did not come back.
+/// A conversation that gave another message back.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The render of the assistant's turn.
     pub rendered: String,
     /// What was rendered.
     pub expected: Message,
-    /// What the parser made of it.
+    /// What the parser read.
     pub parsed: Message,
 }
 
 impl Verification {
-    /// Why the spec cannot be trusted, where more than one conversation in ten was read otherwise than it was written.
+    /// Why the spec is not usable: more than one conversation in ten did not survive the round trip. `None` if it is.
     pub fn verdict(&self) -> Option<String> {
         let failure = self.failures.first()?;
         (self.held * 10 < self.tried * 9).then(|| {
             format!(
-                "{} of {} random conversations are read otherwise than they were written; the first is {:?}",
+                "{} of {} random conversations did not survive the round trip; the first of them is {:?}",
                 self.tried - self.held,
                 self.tried,
                 failure.rendered
@@ -70,12 +72,12 @@ impl Verification {
 
 /// Renders and parses back `count` random assistant messages; the same seed gives the same ones.
 pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
-    // One stack for all renders; where there is none, nothing was tried.
+    // One stack for all renders; without one, nothing is tried.
     with_big_stack(|| verify_here(template, spec, count, seed)).unwrap_or_default()
 }
 
-/// The assistant's turn that a template writes for these calls (names, and arguments as JSON objects), without what the
-/// generation prompt writes of it. `None` where it cannot render them.
+/// The assistant turn that a template writes for these calls, each a name and its arguments as a JSON object, without
+/// the part that the generation prompt writes. `None` if the template cannot render them.
 pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str)]) -> Option<String> {
     let mut turn = AssistantMessage::default();
     for (number, (name, arguments)) in calls.iter().enumerate() {
@@ -87,7 +89,7 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
     Some(body.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(body).to_owned())
 }
 
-/// How a template wants its messages.
+/// The style in which the template accepts calls.
 fn style(spec: &FormatSpec) -> Style {
     Style {
         object_arguments: spec.capabilities.object_arguments,
@@ -102,7 +104,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
     let s = &SENTINELS[0];
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let style = style(spec);
-    // Some templates lose most of what they are given; they are not tried forever.
+    // Some templates lose most messages, so the number of attempts is limited.
     for _ in 0..count * 4 {
         if result.tried == count {
             break;
@@ -113,7 +115,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             continue;
         };
         for call in &mut expected.tool_calls {
-            // Many formats have no ids, and some count their own.
+            // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
         }
         if !holds(&rendered, &expected) || is_several_turns(&rendered, spec) {
@@ -135,7 +137,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             result.tried -= 1;
             continue;
         }
-        // The last turn of a conversation may be written as one to be continued; then the past tells the format.
+        // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
         let past = || probe.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
         if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
             result.held += 1;
@@ -160,14 +162,14 @@ fn until_end<'r>(rendered: &'r str, spec: &FormatSpec) -> &'r str {
     }
 }
 
-/// Whether a template wrote one message as several turns: the turn's end stands inside it.
+/// Whether the template wrote one message as several turns: the end of a turn is inside it.
 fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
     let core = spec.turn.end.trim();
     let turn = until_end(rendered, spec).trim_end();
     !core.is_empty() && turn.strip_suffix(core).unwrap_or(turn).contains(core)
 }
 
-/// Whether the template writes an answer beside calls just as it writes reasoning: then nothing can tell them apart.
+/// Whether the template writes an answer beside calls like reasoning: then no parser can tell them apart.
 fn is_same_as_reasoning(
     probe: &Probe<'_>,
     s: &Sentinels,
@@ -214,7 +216,7 @@ fn same(parsed: &Message, expected: &Message) -> bool {
 /// A small generator; reproducible everywhere.
 struct Random(u64);
 
-/// Pieces of text that have been trouble: quotes, brackets, code, other scripts, look-alikes of markers.
+/// Texts that are hard to read back: quotes, brackets, code, other scripts, texts similar to markers.
 const PIECES: [&str; 24] = [
     "plain words",
     "It's \"quoted\"",
@@ -264,7 +266,7 @@ impl Random {
         pieces.join(" ").trim().to_owned()
     }
 
-    /// A text with a word of its own, so that its absence shows.
+    /// A text with a unique word, so that its absence is noticed.
     fn said(&mut self) -> String {
         format!("Q{}z {}", self.below(1 << 20), self.text())
     }
@@ -296,7 +298,7 @@ impl Random {
                 let mut arguments = Map::new();
                 for number in 0..self.below(4) {
                     let value = self.value(2);
-                    // One argument has one type in all calls: the schema says which.
+                    // The name holds the type: an argument has one type in all calls, as its schema says.
                     arguments.insert(format!("{}_{number}", type_of(&value)), value);
                 }
                 let name = ["get_weather", "run", "edit_file", "search.web"][self.below(4)];
@@ -320,7 +322,7 @@ impl Random {
             ReasoningMode::TagBased => true,
             ReasoningMode::ToolsOnly => calls,
         };
-        // Where only the end of reasoning is marked, a turn without it cannot be told from one that is all reasoning.
+        // If only the end of reasoning is marked, a turn without that marker could be all answer or all reasoning.
         let must_reason = spec.reasoning.start.trim().is_empty();
         if may_reason && !spec.reasoning.field.is_empty() && (must_reason || self.one_in(2)) {
             message.reasoning_content = self.said();

@@ -1,5 +1,5 @@
-//! What a spec must say to be of use: the markers that its formats need, and no two statements that
-//! contradict each other. Everything is checked, whatever else is wrong.
+//! Checks the meaning of a spec whose keys and types are right: the markers that its formats need are there, and no two
+//! keys contradict each other. It reports everything that it finds and stops at nothing.
 
 use crate::model::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, ToolFormat, Tools};
 use crate::text;
@@ -9,7 +9,7 @@ use crate::text;
 pub(crate) struct Finding {
     /// The key at fault.
     pub(crate) key: String,
-    /// Keys to point at where the key itself is absent.
+    /// Keys whose place is shown if the key itself is absent.
     pub(crate) near: Vec<&'static str>,
     /// What is wrong.
     pub(crate) cause: String,
@@ -17,7 +17,7 @@ pub(crate) struct Finding {
     pub(crate) next_step: String,
 }
 
-/// Words that cannot name a module.
+/// Keywords of Rust, which cannot name a module.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
     "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
@@ -47,7 +47,7 @@ pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
     found.0
 }
 
-/// Whether a marker has something besides white space to be found by.
+/// Whether a marker holds more than white space.
 fn has_core(marker: &str) -> bool {
     !marker.trim().is_empty()
 }
@@ -212,7 +212,7 @@ impl Findings {
             if prompt.starts_in == Channel::Reasoning && spec.reasoning.mode == ReasoningMode::None {
                 let key = format!("generation_prompt[{index}].starts_in");
                 let cause = "the output starts in `reasoning`, but `reasoning.mode` is `none`".to_owned();
-                let next = "say in `[reasoning]` what ends the reasoning, or let the output start in `content`";
+                let next = "write `reasoning.mode` and `reasoning.end`, or let the output start in `content`";
                 self.add(&key, &["reasoning.mode"], cause, next);
             }
         }
@@ -227,12 +227,7 @@ impl Findings {
             }
             if texts.iter().any(|text| !has_core(text)) {
                 let cause = format!("an alternative of `{key}` is nothing but white space");
-                self.add(
-                    &place,
-                    &["alternatives"],
-                    cause,
-                    "write the text that does what the marker does, or remove it",
-                );
+                self.add(&place, &["alternatives"], cause, "write a text that counts as this marker, or remove it");
             }
         }
     }
@@ -256,16 +251,16 @@ impl Findings {
                 self.need_core("tools.function.name_suffix", &tools.function.name_suffix, "tools.format", why);
                 let why = "a bracket must close the arguments";
                 self.need_core("tools.function.close", &tools.function.close, "tools.format", why);
-                let why = "something must stand between an argument's name and its value";
+                let why = "something must separate an argument's name from its value";
                 self.need_core("tools.arguments.name_suffix", &tools.arguments.name_suffix, "tools.format", why);
             }
         }
     }
 
     fn no_tools(&mut self, tools: &Tools) {
-        // What this table can hold besides the format, whatever keys the model has.
-        let tree = crate::document::Node::from_serialize(tools);
-        for (key, _) in tree.entries().iter().filter(|(key, _)| key != "format") {
+        // Whatever keys this table has besides `format`.
+        let document = crate::document::Node::from_serialize(tools);
+        for (key, _) in document.entries().iter().filter(|(key, _)| key != "format") {
             self.idle(&format!("tools.{key}"), true, "tools.format", "`none`");
         }
     }
@@ -288,7 +283,7 @@ impl Findings {
         }
     }
 
-    /// Something must announce a call whose name stands in a tag.
+    /// A call whose name is not part of JSON needs a marker that announces it.
     fn opener(&mut self, tools: &Tools) {
         let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
         if !openers.iter().any(|marker| has_core(marker)) {
@@ -299,7 +294,7 @@ impl Findings {
         }
     }
 
-    /// Something must end a name that stands in a tag; white space may.
+    /// A name that is not part of JSON needs an end; white space is enough.
     fn name_ends(&mut self, tools: &Tools) {
         let id_follows = tools.call_id.position == CallIdPosition::BetweenFuncAndArgs;
         let in_name = tools.call_id.position == CallIdPosition::InName;
@@ -337,8 +332,8 @@ impl Findings {
             }
             CallIdPosition::InName => {
                 if id.suffix.is_empty() {
-                    let cause = "`tools.call_id.suffix` is missing: nothing parts the name from the index";
-                    let next = "write what stands between the name and the index";
+                    let cause = "`tools.call_id.suffix` is missing: nothing separates the name from the index";
+                    let next = "write the text between the name and the index";
                     self.add("tools.call_id.suffix", &[near], cause.to_owned(), next);
                 }
             }

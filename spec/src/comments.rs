@@ -1,18 +1,19 @@
-//! Finds the comments of a TOML file, which its parser drops, so that an overlay can be held to give
-//! reasons. It follows strings and nothing else, and expects text that parsed.
+//! Finds the comments of a TOML file. The TOML parser drops them, but overlays need them: they hold the reasons.
+//!
+//! The scan only knows strings and comments. It expects a file that the TOML parser accepted.
 
 /// A comment of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Comment {
     /// Its line, from 1.
     pub(crate) line: usize,
-    /// Whether it has the line to itself.
+    /// Whether nothing else is on its line.
     pub(crate) alone: bool,
-    /// What it says, without `#`.
+    /// Its text, without `#`.
     pub(crate) text: String,
 }
 
-/// What the scan is inside of.
+/// Where the scan is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {
     Nothing,
@@ -58,7 +59,7 @@ pub(crate) fn comments(source: &str) -> Vec<Comment> {
             }
             (Inside::String { quote: b'"', .. }, b'\\') if bytes.get(at + 1) != Some(&b'\n') => step = 2,
             (Inside::String { quote, width }, byte) if byte == quote && run >= width => {
-                // Up to two quotes may stand right before three that close.
+                // The string may end with up to two quotes directly before the three that close it.
                 step = if width == 3 { run.min(5) } else { 1 };
                 inside = Inside::Nothing;
             }

@@ -1,5 +1,5 @@
-//! Semantic diff: what changed between two specs, key by key in the order of the model, and whether a parser
-//! built from the old one still reads what a model writes under the new one. The judgements are in `rules`.
+//! Semantic diff: which keys differ between two specs, and whether a parser that was built from the old one still reads
+//! the output that the new one describes. `rules.rs` decides that; this file finds and orders the changes.
 
 use std::fmt;
 
@@ -21,9 +21,9 @@ pub struct Change {
     /// The key, dotted from the top of the spec. Generation prompts are named by their switch:
     /// `generation_prompt[thinking=false].text`.
     pub key: String,
-    /// The old value as TOML; absent where the key was.
+    /// The old value as TOML; `None` if the old spec lacks the key.
     pub old: Option<String>,
-    /// The new value as TOML; absent where the key is.
+    /// The new value as TOML; `None` if the new spec lacks the key.
     pub new: Option<String>,
     /// What it means for a parser built from the old spec.
     pub effect: Effect,
@@ -88,8 +88,8 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
     changes.collect()
 }
 
-/// The line of a spec's file, from 1, on which a key of a [`Change`] stands; where the file has no such key, that of the
-/// first key of its table, else 1. Also 1 where the file is no TOML.
+/// The line of a spec's file, from 1, that sets the key of a [`Change`]. If the file does not set it: the line of the
+/// first key of its table, else 1. For a file that is not TOML, 1.
 ///
 /// ```
 /// let text = "spec_version = 2\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
@@ -110,7 +110,7 @@ pub fn line_of(text: &str, key: &str) -> usize {
     span.map_or(1, |span| text::line_and_column(&source.text, span.start).0)
 }
 
-/// The gravest effect of some changes; `None` if nothing changed.
+/// The worst effect of some changes; `None` if there are none.
 #[must_use]
 pub fn worst(changes: &[Change]) -> Option<Effect> {
     changes.iter().map(|change| change.effect).max()
@@ -127,8 +127,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// The keys of a spec with their values. Tables are entered; arrays are values, but for generation prompts,
-/// which are told apart by their switch and not by their place.
+/// The keys of a spec with their values. An array is one value, except for the generation prompts: each of them is
+/// identified by its switch, not by its position.
 fn flatten(spec: &FormatSpec) -> Vec<(String, Node)> {
     let mut keys = Vec::new();
     enter(&Node::from_serialize(spec), "", &mut keys);
@@ -161,7 +161,7 @@ fn enter_prompts(prompts: &[Node], path: &str, keys: &mut Vec<(String, Node)>) {
     }
 }
 
-/// The part of a key that names an item of an array, with what stands before it.
+/// The beginning of a key up to the end of its array index.
 fn label(key: &str) -> Option<&str> {
     key.find(']').map(|end| &key[..=end])
 }

@@ -1,5 +1,7 @@
-//! A spec as a tree of keys and values, each with its place in the file it came from. Reading, writing,
-//! overlays and the diff all work on this tree, so that a key added to the model needs no code here.
+//! A spec as a TOML document: keys and values, each with its place in the file that it was read from.
+//!
+//! Reading, writing, overlays, migration and the diff work on this document. It knows no key of the model, so a new key
+//! needs no change here.
 
 use std::ops::Range;
 
@@ -10,14 +12,14 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Source, SpecError};
 use crate::text;
 
-/// A value and where it stands.
+/// A value and its place in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     /// The value.
     pub(crate) value: Value,
-    /// Where its key stands, if it came from a file and has one.
+    /// The place of its key, if it was read from a file and has a key.
     pub(crate) key_span: Option<Range<usize>>,
-    /// Where it stands itself, if it came from a file; for a table, its header.
+    /// The place of the value, if it was read from a file; for a table, the place of its header.
     pub(crate) span: Option<Range<usize>>,
 }
 
@@ -26,7 +28,7 @@ pub(crate) struct Node {
 pub(crate) enum Value {
     /// A string.
     String(String),
-    /// An integer; one out of range is saturated, and then out of the range of every key.
+    /// An integer. A number too large for the type becomes the largest one, which no key accepts.
     Integer(i128),
     /// A float.
     Float(f64),
@@ -40,7 +42,7 @@ pub(crate) enum Value {
     Table(Vec<(String, Node)>),
 }
 
-/// Two nodes are equal where their values are, wherever they stand.
+/// Nodes are equal if their values are; their places do not count.
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
@@ -48,12 +50,12 @@ impl PartialEq for Node {
 }
 
 impl Node {
-    /// A value that stands in no file.
+    /// A value that was not read from a file.
     pub(crate) fn placeless(value: Value) -> Self {
         Self { value, key_span: None, span: None }
     }
 
-    /// Parses a file; every syntax error is a problem.
+    /// Parses a file. Every syntax error becomes a problem.
     pub(crate) fn parse(source: &Source) -> Result<Self, SpecError> {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         let problems = errors.iter().map(|error| {
@@ -67,7 +69,7 @@ impl Node {
         }
     }
 
-    /// The tree of something that serialises as a table.
+    /// The document of something that serialises as a table.
     pub(crate) fn from_serialize<T: Serialize>(value: &T) -> Self {
         // The model is plain data whose integers fit TOML's, so this cannot fail; a test writes every shape.
         let table = toml::Table::try_from(value);
@@ -112,7 +114,7 @@ impl Node {
         Some(node)
     }
 
-    /// Merges `over` into this tree: tables key by key, everything else is replaced.
+    /// Merges `over` into this document: tables key by key; everything else is replaced.
     pub(crate) fn merge(&mut self, over: &Node) {
         match (&mut self.value, &over.value) {
             (Value::Table(mine), Value::Table(theirs)) => {
@@ -129,7 +131,7 @@ impl Node {
         }
     }
 
-    /// The first place of a file in this tree.
+    /// The first place in the file that this document or a value in it has.
     pub(crate) fn any_span(&self) -> Option<Range<usize>> {
         let children: Vec<&Node> = match &self.value {
             Value::Table(entries) => entries.iter().map(|(_, node)| node).collect(),

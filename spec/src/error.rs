@@ -1,5 +1,6 @@
-//! What is wrong with a spec or an overlay: every problem with its place, its cause and what to do next.
-//! Displaying an error never prints control characters that a hostile file may contain.
+//! The problems of a spec or an overlay, each with its place, its cause and the next step.
+//!
+//! A file may be hostile: a message never prints control characters that stand in it.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,5 +1,7 @@
-//! Overlays: what a template cannot reveal by being rendered, as a file beside the spec that overrides keys
-//! and says of each why. Each key is a debt of the analysis; one that changes nothing is idle and can go.
+//! Overlays: files beside a spec that set keys which a template cannot show by being rendered, with a reason for each.
+//!
+//! A key that changes nothing is idle: the analysis finds the same, and the key can be removed. Overlays are written by
+//! people; nothing here writes one.
 
 use serde::Serialize;
 
@@ -11,13 +13,13 @@ use crate::parse;
 use crate::read::{self, Scope};
 use crate::text;
 
-/// Keys that say what the template is and what the analysis did: facts, which an overlay cannot correct.
+/// Keys that an overlay cannot set: facts about the template and about the analysis.
 const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "template.also", "evidence"];
 
 /// Corrections to an analysed spec.
 ///
-/// Tables are merged into the spec's, key by key; everything else, arrays included, replaces what the spec
-/// says. `unsupported = ""` takes the verdict of the analysis back.
+/// Tables are merged into the spec's tables key by key. Everything else, arrays included, replaces the value in the
+/// spec. `unsupported = ""` takes back the verdict of the analysis.
 ///
 /// ```
 /// use unjinja_spec::{FormatSpec, Overlay, ReasoningMode};
@@ -57,7 +59,7 @@ pub struct OverlayKey {
     pub why: String,
 }
 
-/// A key that an overlay sets, with the tree that sets it alone.
+/// A key that an overlay sets, with a document that sets only this key.
 #[derive(Clone, Debug)]
 struct Leaf {
     shown: OverlayKey,
@@ -90,10 +92,10 @@ impl Overlay {
         }
     }
 
-    /// The spec with the overlay's keys in place.
+    /// The spec with the overlay's keys set. `tokens.preserved` then lists the tags of the markers that result.
     ///
     /// # Errors
-    /// What [`FormatSpec::from_toml`] would say of the result, with places in the overlay.
+    /// The problems that [`FormatSpec::from_toml`] would find in the result, with places in the overlay.
     pub fn apply(&self, spec: &FormatSpec) -> Result<FormatSpec, SpecError> {
         let mut merged = parse::from_document(&merged(spec, &self.root), &self.source)?;
         // The analysis listed the tags of its own markers. The overlay may bring others, and drop some of them.
@@ -108,7 +110,7 @@ impl Overlay {
         self.keys.iter().map(|leaf| &leaf.shown)
     }
 
-    /// The keys that change nothing about `spec`: the analysis says the same by itself.
+    /// The keys that change nothing in `spec`, because the analysis found the same.
     #[must_use]
     pub fn idle(&self, spec: &FormatSpec) -> Vec<OverlayKey> {
         let changes_nothing = |leaf: &&Leaf| {
@@ -120,7 +122,7 @@ impl Overlay {
     }
 }
 
-/// The tree of `spec` with `over` merged into it.
+/// The document of `spec` with `over` merged into it.
 fn merged(spec: &FormatSpec, over: &Node) -> Node {
     let mut tree = Node::from_serialize(spec);
     tree.merge(over);
@@ -131,7 +133,7 @@ fn merged(spec: &FormatSpec, over: &Node) -> Node {
     tree
 }
 
-/// Visits every key whose value is merged as a whole: all but tables, and tables that are empty.
+/// Visits every key whose value is merged as a whole: every value that is not a table, and empty tables.
 fn collect<'n>(node: &'n Node, path: &mut Vec<&'n str>, visit: &mut impl FnMut(&[&'n str], &'n Node)) {
     for (key, inner) in node.entries() {
         path.push(key);
@@ -171,7 +173,8 @@ fn leaf(path: &[&str], node: &Node, source: &Source, comments: &[Comment]) -> Re
     Ok(Leaf { shown: OverlayKey { key, line, why }, alone })
 }
 
-/// The comment for what stands on the lines `first..=last`: the block right above, then those beside it.
+/// The reason for the key on the lines `first..=last`: the comment block directly above, then the comments on the
+/// lines.
 fn reason(first: usize, last: usize, comments: &[Comment]) -> String {
     let mut top = first;
     while comments.iter().any(|comment| comment.alone && comment.line + 1 == top) {

@@ -1,6 +1,7 @@
-//! From text to a spec that holds together: syntax, then keys and types, then the markers that its formats
-//! need. Each stage reports everything it finds; a later stage keeps quiet about tables that an earlier one
-//! already complains about.
+//! Reads a spec in three stages: the syntax of TOML, then keys and types, then the markers that the named formats need.
+//!
+//! Each stage reports everything that it finds. A later stage is silent about a table in which an earlier stage found a
+//! problem, because its findings would only follow from that problem.
 
 use std::ops::Range;
 
@@ -35,15 +36,15 @@ impl FormatSpec {
         from_document(&root, &source)
     }
 
-    /// The spec as TOML: the keys in the order of the model, one layout, the same bytes everywhere.
+    /// The spec as TOML: keys in the order of the model, in one layout, with the same bytes on every machine.
     /// [`FormatSpec::from_toml`] gives the same spec back.
     #[must_use]
     pub fn to_toml(&self) -> String {
         write::toml(&Node::from_serialize(self))
     }
 
-    /// Every key that a spec may have, dotted, in the order of the model: `template.name`, `tools.arguments.start`. Keys
-    /// of a generation prompt begin with `generation_prompt[]`.
+    /// Every key that a spec may have, dotted, in the order of the model: `template.name`, `tools.arguments.start`.
+    /// Keys of a generation prompt begin with `generation_prompt[]`.
     ///
     /// ```
     /// let keys = unjinja_spec::FormatSpec::keys();
@@ -68,7 +69,7 @@ impl FormatSpec {
     }
 }
 
-/// Reads and checks a whole spec; `source` is the file that the places in the tree refer to.
+/// Reads and checks a whole spec. `source` is the file that the places in the document refer to.
 pub(crate) fn from_document(root: &Node, source: &Source) -> Result<FormatSpec, SpecError> {
     if let Some(problem) = other_version(root, source) {
         return Err(SpecError { problems: vec![problem] });
@@ -97,7 +98,7 @@ pub(crate) fn from_document(root: &Node, source: &Source) -> Result<FormatSpec, 
     }
 }
 
-/// A spec of another version is refused for that alone: its keys may mean anything.
+/// The problem of a spec of another version. It is the only one reported, because the keys may mean anything there.
 fn other_version(root: &Node, source: &Source) -> Option<Problem> {
     let node = root.get("spec_version")?;
     let Value::Integer(version) = node.value else {
@@ -119,7 +120,7 @@ fn other_version(root: &Node, source: &Source) -> Option<Problem> {
     Some(source.problem(node.span.clone(), "spec_version", cause, next))
 }
 
-/// Whether a finding may only be a consequence of a fault: both concern the same part of the spec.
+/// Whether a finding may be a consequence of a fault, because both concern the same part of the spec.
 fn touches(fault: &Fault, finding: &Finding) -> bool {
     let part = |key: &str| key.split(['.', '[']).next().unwrap_or_default().to_owned();
     let part_at_fault = part(fault.key.as_deref().unwrap_or_default());
@@ -128,13 +129,13 @@ fn touches(fault: &Fault, finding: &Finding) -> bool {
         || finding.near.iter().any(|key| part(key) == part_at_fault)
 }
 
-/// The place of a finding: its key, else a key that it has to do with, else the table it belongs to.
+/// The place of a finding: its key, else a related key, else the table that it belongs to.
 fn finding_span(finding: &Finding, root: &Node) -> Option<Range<usize>> {
     let keys = std::iter::once(finding.key.as_str()).chain(finding.near.iter().copied());
     keys.filter_map(|key| root.at(key)?.span.clone()).next().or_else(|| enclosing_span(&finding.key, root))
 }
 
-/// The place of the innermost table around a key that has one, else the first place of the file at all.
+/// The place of the innermost table around a key; if no table has one, the first place in the file.
 fn enclosing_span(key: &str, root: &Node) -> Option<Range<usize>> {
     let mut key = key;
     while let Some((table, _)) = key.rsplit_once(['.', '[']) {
@@ -143,7 +144,7 @@ fn enclosing_span(key: &str, root: &Node) -> Option<Range<usize>> {
         }
         key = table;
     }
-    // Only an overlay's tree has parts without a place, and at its own first line the reader is near.
+    // Only a merged overlay has parts without a place. The first line of the overlay is then the best that is known.
     root.any_span().filter(|_| has_placeless(root))
 }
 
@@ -213,7 +214,7 @@ fn parent(key: &str, name: &str) -> String {
     table.unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
-/// What someone who wrote an unknown key may have meant: a key of the same table, or of another.
+/// A hint for an unknown key: a similar key of the same table, or the same key of another table.
 fn did_you_mean(name: &str, known: &[&'static str], shape: &Shape) -> String {
     if let Some(near) = text::nearest(name, known.iter().copied()) {
         return format!("did you mean `{near}`? The keys here are {}", list(known));

@@ -1,5 +1,7 @@
-//! A source of placeholder values for whatever a type asks for. It stands in for keys at fault while reading goes
-//! on, and it shows the shape of the model: which table has which keys, in which order.
+//! A deserializer that gives every type a placeholder: `false`, 0, an empty text, the first variant.
+//!
+//! It has two uses. The reader puts a placeholder at a key that is at fault and reads on. And because the model asks it
+//! for every field, it learns the shape of the model: which table has which keys, in which order.
 
 use std::cell::RefCell;
 
@@ -8,7 +10,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeser
 use crate::fault::Fault;
 use crate::text;
 
-/// Nesting up to which a shape is followed, for types that contain themselves.
+/// How deep a shape is followed; a type that contains itself would never end.
 const MAX_DEPTH: usize = 8;
 
 /// The tables of a model: dotted path (array items as `name[]`) and keys, outer before inner.
@@ -18,7 +20,7 @@ pub(crate) type Shape = Vec<(String, &'static [&'static str])>;
 pub(crate) fn shape_of<T: DeserializeOwned>() -> Shape {
     let shape = RefCell::new(Shape::new());
     let placeholder = Placeholder { path: String::new(), depth: 0, shape: Some(&shape) };
-    // An error only means that the shape ends early.
+    // If this fails, the shape is only shorter.
     let _ = T::deserialize(placeholder);
     shape.into_inner()
 }
@@ -149,7 +151,7 @@ impl<'de> Deserializer<'de> for Placeholder<'_> {
     }
 }
 
-/// The same placeholder some times.
+/// The same placeholder `left` times.
 struct Repeat<'s> {
     item: Placeholder<'s>,
     left: usize,
@@ -167,7 +169,7 @@ impl<'de> de::SeqAccess<'de> for Repeat<'_> {
     }
 }
 
-/// Every field of a struct, placeholder.
+/// The fields of a struct, each as a placeholder.
 struct Fields<'s> {
     parent: Placeholder<'s>,
     fields: std::slice::Iter<'static, &'static str>,

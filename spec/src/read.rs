@@ -1,6 +1,8 @@
-//! Reads a typed value from a tree and finds every problem, not just the first: a key at fault is noted and
-//! left out (or given a placeholder value), and the reading starts again. What keys there are, and of what type,
-//! comes from the model's own `Deserialize`; nothing here repeats it.
+//! Reads a typed value from a document and finds every problem in it, not only the first.
+//!
+//! Serde stops at the first problem. So the reader notes the key at fault, leaves it out or gives it a placeholder, and
+//! reads again, until nothing is wrong. The keys and their types come from the model's own `Deserialize`; nothing here
+//! repeats them.
 
 use std::collections::HashMap;
 
@@ -11,7 +13,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::placeholder::Placeholder;
 use crate::text;
 
-/// Problems after which the reading stops.
+/// The number of problems after which reading stops.
 pub(crate) const MAX_FAULTS: usize = 60;
 
 /// What may be absent.
@@ -19,11 +21,11 @@ pub(crate) const MAX_FAULTS: usize = 60;
 pub(crate) enum Scope {
     /// A whole spec: required keys must be there.
     Whole,
-    /// Part of one, as an overlay is: only what stands in arrays must be whole.
+    /// A part of a spec, such as an overlay: required keys may be absent, except in the items of arrays.
     Part,
 }
 
-/// Keys that an earlier reading found at fault, and what to do at them.
+/// Keys that an earlier reading found at fault, and what to do with each.
 type Marks = HashMap<String, Mark>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +34,7 @@ enum Mark {
     Placeholder,
 }
 
-/// Reads a `T`. With faults, the value has placeholders at the keys at fault, or is absent.
+/// Reads a `T`, and all faults. If there are faults, the value holds placeholders at these keys, or is absent.
 pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>, Vec<Fault>) {
     let mut faults: Vec<Fault> = Vec::new();
     let mut marks = Marks::new();
@@ -59,7 +61,7 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>
     }
 }
 
-/// What a value is, in the words of a message.
+/// A value as messages describe it.
 fn describe(value: &Value) -> String {
     match value {
         Value::String(text) => format!("the string {}", text::quote(&shorten(text))),
@@ -94,7 +96,7 @@ impl<'a> Reader<'a> {
         Fault::new(kind).at(&self.path, self.node)
     }
 
-    /// Whether an earlier reading found this very value at fault.
+    /// Whether an earlier reading found this value at fault.
     fn is_marked(&self) -> bool {
         self.marks.contains_key(&self.path)
     }

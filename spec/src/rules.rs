@@ -1,5 +1,7 @@
-//! What a change of each key means for a parser built from the old spec. A key without a rule is judged
-//! breaking: nothing is called harmless that nobody has thought about. In doubt the graver verdict stands.
+//! What a change of each key means for a parser that was built from the old spec.
+//!
+//! A key without a rule counts as breaking, so that no change is called harmless before someone has thought about it.
+//! In doubt, a rule chooses the worse effect.
 
 use crate::document::Value;
 use crate::effect::Effect::{self, Breaking, Compatible, Informational};
@@ -7,7 +9,7 @@ use crate::marker::MarkerKey;
 use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
 use crate::tag;
 
-/// A change to judge.
+/// A change whose effect is asked for.
 pub(crate) struct Case<'a> {
     /// The key.
     pub(crate) key: &'a str,
@@ -15,9 +17,9 @@ pub(crate) struct Case<'a> {
     pub(crate) old: Option<&'a Value>,
     /// Its new value.
     pub(crate) new: Option<&'a Value>,
-    /// The specs around it.
+    /// The whole old spec.
     pub(crate) old_spec: &'a FormatSpec,
-    /// The specs around it.
+    /// The whole new spec.
     pub(crate) new_spec: &'a FormatSpec,
 }
 
@@ -31,7 +33,7 @@ fn verdict(effect: Effect, why: &str) -> Verdict {
 pub(crate) fn judge(case: &Case<'_>) -> Verdict {
     match by_key(case) {
         (Breaking, _) if case.old_spec.unsupported.is_some() => {
-            verdict(Compatible, "the old spec makes no parser, so none can break")
+            verdict(Compatible, "no parser was made from the old spec, so none can break")
         }
         verdict => verdict,
     }
@@ -48,13 +50,15 @@ fn by_key(case: &Case<'_>) -> Verdict {
             verdict(Informational, "not part of the format; code that names the generated module has to follow")
         }
         ("template", "sha256") => {
-            verdict(Informational, "another template text: a lookup by the text finds the new spec only")
+            verdict(Informational, "another template text: a lookup by the text now finds the new spec")
         }
-        ("template", "models") => verdict(Informational, "which models a parser is found for, not what it reads"),
+        ("template", "models") => {
+            verdict(Informational, "it decides which models the parser is found for, not what the parser reads")
+        }
         ("template", _) => verdict(Informational, "where the template comes from is not part of the format"),
         ("capabilities", _) => capability(case, name),
         ("turn", "end") => turn_end(case),
-        ("turn", _) => verdict(Informational, "it stands before the model's output, where no parser looks"),
+        ("turn", _) => verdict(Informational, "it comes before the model's output, and parsers do not read it"),
         ("reasoning", _) => reasoning(case, name),
         ("content", _) => content(case, name),
         ("tools" | "tools.function" | "tools.arguments" | "tools.call_id", _) => tools(case, name),
@@ -70,7 +74,7 @@ fn by_key(case: &Case<'_>) -> Verdict {
     }
 }
 
-/// An old parser does not know a text that came; one that went does not come any more.
+/// A new alternative is unknown to an old parser. A removed one does no harm.
 fn alternatives(case: &Case<'_>) -> Verdict {
     let texts = |value: Option<&Value>| match value {
         Some(Value::Array(items)) => items.iter().map(|item| format!("{:?}", item.value)).collect(),
@@ -88,7 +92,7 @@ fn alternatives(case: &Case<'_>) -> Verdict {
 fn no_rule(case: &Case<'_>) -> Verdict {
     match (text(case.old), text(case.new)) {
         (Some(old), Some(new)) if !old.is_empty() && !new.is_empty() => marker(old, new, WhiteSpace::Layout),
-        _ => verdict(Breaking, "no rule says that an old parser copes with this change"),
+        _ => verdict(Breaking, "no rule says that an old parser can handle this change"),
     }
 }
 
@@ -105,16 +109,16 @@ fn is_true(value: Option<&Value>) -> bool {
     value == Some(&Value::Boolean(true))
 }
 
-/// What a marker of nothing but white space is at its place.
+/// What a marker means that consists of white space only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WhiteSpace {
-    /// Layout, which a parser accepts more or less of.
+    /// Layout, which a parser accepts but does not need.
     Layout,
-    /// All there is to tell where something ends.
+    /// A delimiter: nothing else shows where the text before it ends.
     Delimiter,
 }
 
-/// A change of a marker. Parsers demand its core and accept more or less of the white space around it.
+/// A change of a marker. Parsers need its core and tolerate other white space around it.
 fn marker(old: &str, new: &str, meaning: WhiteSpace) -> Verdict {
     let (old_core, new_core) = (old.trim(), new.trim());
     if old_core != new_core {
@@ -130,7 +134,7 @@ fn marker(old: &str, new: &str, meaning: WhiteSpace) -> Verdict {
         };
     }
     if old_core.is_empty() && meaning == WhiteSpace::Delimiter {
-        return verdict(Breaking, "here white space alone is the delimiter, and it changed");
+        return verdict(Breaking, "here the delimiter is white space only, and it changed");
     }
     verdict(
         Compatible,
@@ -141,9 +145,11 @@ fn marker(old: &str, new: &str, meaning: WhiteSpace) -> Verdict {
 
 fn unsupported(case: &Case<'_>) -> Verdict {
     match (case.old, case.new) {
-        (None, _) => verdict(Breaking, "the format can no longer be said, so an old parser reads something else"),
-        (_, None) => verdict(Compatible, "there was no parser before that could break"),
-        _ => verdict(Informational, "only the reason changed; neither spec makes a parser"),
+        (None, _) => {
+            verdict(Breaking, "the spec language can no longer express the format, so an old parser reads another one")
+        }
+        (_, None) => verdict(Compatible, "no parser was made from the old spec, so none can break"),
+        _ => verdict(Informational, "only the reason changed; no parser is made from either spec"),
     }
 }
 
@@ -163,9 +169,7 @@ fn capability(case: &Case<'_>, name: &str) -> Verdict {
             Informational,
             "a summary: what it means for a parser is said by the changes of the markers themselves",
         ),
-        _ if gained => {
-            verdict(Informational, "the template takes more than before; what the model writes is not concerned")
-        }
+        _ if gained => verdict(Informational, "the template accepts more than before; the model's output is the same"),
         _ => verdict(
             Informational,
             "the template takes less than before: who renders with it must follow, what the model writes is not concerned",
@@ -185,7 +189,7 @@ fn turn_end(case: &Case<'_>) -> Verdict {
     }
 }
 
-/// The channel in which a parser begins for a value of the thinking switch.
+/// Where a parser begins for a value of the thinking switch.
 fn starts_in(spec: &FormatSpec, thinking: Option<bool>) -> Channel {
     let prompts = &spec.generation_prompt;
     let exact = prompts.iter().find(|prompt| prompt.thinking == thinking);
@@ -207,7 +211,7 @@ fn generation_prompt(case: &Case<'_>, table: &str, name: &str) -> Verdict {
             verdict(Breaking, "the model's output begins in another channel than an old parser does")
         }
         ("text" | "starts_in", false, true) => {
-            verdict(Compatible, "a new prompt, after which the output begins where an old parser begins anyway")
+            verdict(Compatible, "a new prompt; the output after it begins where an old parser begins")
         }
         ("text" | "starts_in", true, false) => {
             verdict(Compatible, "the prompt is gone; where the output begins for this switch stays the same")
@@ -243,9 +247,9 @@ fn reasoning(case: &Case<'_>, name: &str) -> Verdict {
     }
     match (name, text(case.old), text(case.new)) {
         ("mode", _, _) if old.mode == ReasoningMode::None => {
-            verdict(Breaking, "an old parser hands out the new reasoning as content")
+            verdict(Breaking, "an old parser delivers the new reasoning as content")
         }
-        ("mode", _, _) => verdict(Compatible, "the same markers; only which history shows them differs"),
+        ("mode", _, _) => verdict(Compatible, "the markers are the same; only the past turns that show them differ"),
         ("start", Some(old), Some(new)) if old.trim().is_empty() != new.trim().is_empty() => {
             verdict(Breaking, "reasoning is marked at both ends in one spec and only at its end in the other")
         }
@@ -263,18 +267,18 @@ fn reasoning(case: &Case<'_>, name: &str) -> Verdict {
 fn content(case: &Case<'_>, name: &str) -> Verdict {
     let new = &case.new_spec.content;
     if name == "after_calls" {
-        return verdict(Compatible, "parsers read text wherever it stands; only grammars are concerned");
+        return verdict(Compatible, "parsers read text in any order; only grammars depend on it");
     }
     if new.mode == ContentMode::Plain {
-        return verdict(Compatible, "answers stand bare now: text without the wrapper is content to an old parser too");
+        return verdict(Compatible, "answers have no markers any more; an old parser reads such text as content too");
     }
     match (name, text(case.old), text(case.new)) {
         ("mode", _, _)
             if new.mode == ContentMode::WrappedWithReasoning && case.old_spec.content.mode != ContentMode::Plain =>
         {
-            verdict(Compatible, "fewer turns are wrapped: text without the wrapper is content to an old parser too")
+            verdict(Compatible, "fewer answers have markers; an old parser reads text without them as content too")
         }
-        ("mode", _, _) => verdict(Breaking, "an old parser leaves the wrapper of some answers in the content"),
+        ("mode", _, _) => verdict(Breaking, "an old parser leaves the markers of some answers in the content"),
         ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, WhiteSpace::Layout),
         _ => no_rule(case),
     }
@@ -283,8 +287,8 @@ fn content(case: &Case<'_>, name: &str) -> Verdict {
 fn tools(case: &Case<'_>, name: &str) -> Verdict {
     let (old_format, new_format) = (case.old_spec.tools.format, case.new_spec.tools.format);
     if old_format == ToolFormat::None {
-        // Tempting to call compatible, as all old turns still read the same. But the question is about the
-        // turns that come: the model now writes calls, and the old parser hands them out as content.
+        // All old turns read as before, but that is not the question: from now on the model writes calls, and an old
+        // parser delivers them as content.
         return verdict(Breaking, "the model now writes calls, and an old parser shows them to the user as content");
     }
     if new_format == ToolFormat::None {
@@ -311,7 +315,7 @@ fn tools(case: &Case<'_>, name: &str) -> Verdict {
             verdict(Breaking, "the JSON of a call has another shape")
         }
         ("tools.uses_python_dicts", _) => verdict(Breaking, "values are written in another notation"),
-        ("tools.call_id.position", _) => verdict(Breaking, "a call's id stands somewhere else"),
+        ("tools.call_id.position", _) => verdict(Breaking, "a call's id is written in another place"),
         _ => match (text(case.old), text(case.new)) {
             (Some(old), Some(new)) => marker(old, new, white_space_at(name)),
             _ => no_rule(case),
@@ -319,7 +323,7 @@ fn tools(case: &Case<'_>, name: &str) -> Verdict {
     }
 }
 
-/// What white space alone means in a tool marker.
+/// What a tool marker of white space only means.
 fn white_space_at(name: &str) -> WhiteSpace {
     match name {
         "name_suffix" | "value_suffix" | "suffix" => WhiteSpace::Delimiter,
@@ -338,12 +342,12 @@ fn preserved(case: &Case<'_>) -> Verdict {
     let (old, new) = (strings(case.old), strings(case.new));
     let added: Vec<&str> = new.into_iter().filter(|token| !old.contains(token)).collect();
     if added.is_empty() {
-        return verdict(Compatible, "every token that must be kept was on the old list");
+        return verdict(Compatible, "the old list holds every token that must be kept");
     }
     let needed: Vec<String> =
         added.into_iter().filter(|token| !only_in_turn(case.new_spec, token)).map(crate::text::quote).collect();
     if needed.is_empty() {
-        return verdict(Compatible, "what was added only begins or ends a turn: without it a message reads the same");
+        return verdict(Compatible, "the added tokens only begin or end a turn; a message reads the same without them");
     }
     let why =
         format!("an engine that was told the old list drops {}, which the parser needs to see", needed.join(", "));
@@ -366,5 +370,5 @@ fn evidence(case: &Case<'_>, name: &str) -> Verdict {
     if name == "held" && new_held * old_tried < old_held * new_tried {
         return verdict(Informational, "fewer round trips held than before: run `unjinja verify` to see which");
     }
-    verdict(Informational, "what the analysis rests on is not part of the format")
+    verdict(Informational, "the evidence of the analysis is not part of the format")
 }

@@ -2,7 +2,8 @@
 //!
 //! A tag is the text form in which chat templates write a special token or a markup element: `<...>` (also with other
 //! characters inside the brackets, such as `<｜tool▁call▁begin｜>`), an upper-case name in square brackets
-//! (`[TOOL_CALLS]`, `[/INST]`), or any name between `[|` and `|]`. This module looks at text alone. It must not know any model, key or tokenizer.
+//! (`[TOOL_CALLS]`, `[/INST]`), or any name between `[|` and `|]`. This module looks at text alone. It must not know
+//! any model, key or tokenizer.
 
 use std::ops::Range;
 

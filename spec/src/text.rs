@@ -1,5 +1,5 @@
-//! Text as people see it: which characters are written as escapes, quoted strings, keys, places in a
-//! file, the nearest known name. What is printed here never carries a control or invisible character.
+//! Helpers for text that people read: escapes, quoted strings, TOML keys, line and column, similar names. Nothing that
+//! they return holds a control character or an invisible one.
 
 /// Whether `c` is better written as an escape, because a reader could not see it or would see something else: control
 /// characters, white space other than the space, direction marks, characters without width.

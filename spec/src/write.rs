@@ -1,5 +1,5 @@
-//! Writes a spec as TOML: keys in the order of the model, one layout, the same bytes on every machine.
-//! It knows TOML and nothing of the spec's keys.
+//! Writes a document as TOML: keys in the order of the model, in one layout, with the same bytes on every machine. It
+//! knows TOML, and no key of the model.
 
 use crate::document::{Node, Value};
 use crate::text::{key, quote};
@@ -10,7 +10,7 @@ const HEADER: &str = "# Format spec, written by `unjinja analyze`. Corrections g
 /// Columns up to which an array stays on one line.
 const WIDTH: usize = 100;
 
-/// A spec's tree as a TOML file.
+/// A document as a TOML file.
 pub(crate) fn toml(root: &Node) -> String {
     let mut out = String::from(HEADER);
     body(&mut out, "", root.entries());
@@ -40,7 +40,7 @@ pub(crate) fn inline(node: &Node) -> String {
     }
 }
 
-/// Whether a value gets a header of its own (`[name]`, `[[name]]`) instead of standing behind its key.
+/// Whether a value is written with a header of its own (`[name]`, `[[name]]`) instead of after its key.
 fn has_header(node: &Node) -> bool {
     match &node.value {
         // A table of nothing but numbers reads best on one line.
@@ -107,7 +107,7 @@ mod tests {
     use crate::fault::{Fault, FaultKind};
     use crate::read::{Scope, read};
 
-    /// Shapes that the model may take on one day.
+    /// Shapes that the model does not have today.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Shapes {

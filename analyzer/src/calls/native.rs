@@ -1,4 +1,4 @@
-//! Calls whose name and arguments are fields of one JSON object or Python dict.
+//! Calls whose name and arguments are members of one JSON object or Python dict (`tools.format = "json_native"`).
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ fn object_at(text: &str, at: usize) -> Option<Found> {
     Some(Found { range: at..at + length, value, python: true })
 }
 
-/// T1, T3, T4: where the name, the arguments and the id stand in a call's object.
+/// T1, T3, T4: the members of a call's object that hold name, arguments and id.
 fn shape_of(s: &Sentinels, object: &Map<String, Value>, calls: &Call) -> Option<Tools> {
     let mut tools = Tools { format: ToolFormat::JsonNative, ..Tools::default() };
     let (holder, function_field) = match object.iter().find(|(_, value)| holds_name(value, &calls.name)) {
@@ -129,7 +129,7 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, CallsE
     Ok(Some(apply(tools, with_lead(around, &turns.lead))))
 }
 
-/// T7: a key that is neither name, arguments nor the message's id, and whose values count the calls.
+/// T7: the key of a member that counts the calls.
 fn counted_id(a: &Map<String, Value>, b: &Map<String, Value>, tools: &Tools) -> String {
     let number = |value: &Value| match value {
         Value::String(text) => text.parse::<i64>().ok(),

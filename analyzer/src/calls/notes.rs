@@ -1,5 +1,5 @@
-//! What the comparisons of calls showed, told to whoever listens. Several of them are made on the same two turns: one
-//! call, and two calls that differ in everything.
+//! Records what the comparisons of calls showed. Most of them use the same two turns: one call, and two calls that
+//! differ in every part. Nothing is decided here.
 
 use unjinja_spec::{CallIdPosition, ToolFormat, Tools};
 
@@ -9,7 +9,7 @@ use crate::error::CallsError;
 use crate::probe::Probe;
 use crate::sentinels::Sentinels;
 use crate::trace::{Comparison, Experiment};
-/// T1, T2, T3, T4, A1 and T7, and where they went wrong.
+/// Records T1, T2, T3, T4, A1 and T7, or the one that ended the search.
 pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turns, found: &Result<Tools, CallsError>) {
     let tools = match found {
         Ok(tools) => tools,

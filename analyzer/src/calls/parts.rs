@@ -1,5 +1,5 @@
-//! What all forms of calls have in common: the calls that the comparisons render, the body of a turn of calls, and the
-//! markers around a call and around all calls of a turn (T1 and T2).
+//! What all families of formats need: the calls that the comparisons render, the body of a turn with calls, and the
+//! markers around one call and around all calls of a turn (T1 and T2).
 
 use unjinja_spec::Tools;
 
@@ -24,22 +24,22 @@ pub(super) fn two(s: &Sentinels) -> [Call; 2] {
     [one(s), Call::new(s.functions[1], s.ids[1], &[(s.arguments[1], s.values[1].into())])]
 }
 
-/// The renders that the comparisons work on: turns without their start, their empty reasoning and their end.
+/// The renders that are compared: turns without their start, without empty reasoning and without their end.
 pub(super) struct Turns {
     pub(super) one: String,
     pub(super) two: Option<String>,
-    /// White space that stands before the first marker when an answer stands before the call.
+    /// White space before the first marker that only appears after an answer.
     pub(super) lead: String,
 }
 
-/// The body of a turn of calls.
+/// The body of a turn with calls: what is between the start and the end of the turn.
 pub(super) fn strip(s: &Sentinels, turn: &str, markers: &TurnMarkers) -> String {
     let body = turn.strip_prefix(markers.assistant_start.as_str()).unwrap_or_else(|| {
         // A turn without an answer may lack the white space at the end of the start.
         turn.strip_prefix(markers.assistant_start.trim_end()).unwrap_or(turn)
     });
     let body = turn::without_empty_reasoning(body, &markers.reasoning);
-    // A wrapper around an answer that is not there, or around the calls too.
+    // The markers of the answer may be there without an answer, or around the calls too.
     let inside = match markers.content.start.trim() {
         "" => None,
         start => body.trim_start().strip_prefix(start).map(str::trim_start),
@@ -54,7 +54,7 @@ pub(super) fn strip(s: &Sentinels, turn: &str, markers: &TurnMarkers) -> String 
     if core.is_empty() {
         return body.strip_suffix(end).unwrap_or(body).to_owned();
     }
-    // The end of the turn is the first one after all that the message says.
+    // The end of the turn is the first one after every word of the message.
     let said = s.functions.iter().chain(&s.arguments).chain(&s.values).chain(&s.ids);
     let said = said.filter_map(|word| body.rfind(word).map(|at| at + word.len())).max().unwrap_or(0);
     match text::after(body, said, core) {
@@ -77,12 +77,14 @@ pub(super) struct Around {
     pub(super) separator: String,
 }
 
-/// What stands after the last call: some templates close the calls of a turn only where there are several.
+/// The text after the last call. Some templates close the calls of a turn only if there are several.
 pub(super) fn longer_close<'a>(one: &'a str, pair: &'a str) -> &'a str {
     if pair.starts_with(one) { pair } else { one }
 }
 
-/// T1 and T2: `open` stands before the first call, `middle` between two, `close` after the last.
+/// T1 and T2: splits the text before the first call (`open`), between two (`middle`) and after the last (`close`) into
+/// the markers of a call and those of all calls. What is written once belongs to all calls, what is written for each
+/// call to the call.
 pub(super) fn around(open: &str, middle: Option<&str>, close: &str) -> Around {
     let Some(middle) = middle else {
         return Around { per_call_start: open.to_owned(), per_call_end: close.to_owned(), ..Around::default() };
@@ -93,7 +95,7 @@ pub(super) fn around(open: &str, middle: Option<&str>, close: &str) -> Around {
     let prefix = text::common_prefix(close, rest);
     let (mut end, mut separator) = (&rest[..prefix], &rest[prefix..]);
     if end.trim().is_empty() {
-        // White space alone closes nothing.
+        // White space alone does not close a call.
         (end, separator) = ("", rest);
     }
     Around {
@@ -115,7 +117,7 @@ pub(super) fn with_lead(mut around: Around, lead: &str) -> Around {
     around
 }
 
-/// What stands between two calls, where the second's own opener already begins with `lead`.
+/// Removes from the text between two calls the `lead` that the opener of the second call begins with.
 pub(super) fn without_lead(separator: &mut String, lead: &str) {
     if let Some(rest) = separator.strip_suffix(lead) {
         separator.truncate(rest.len());
@@ -145,8 +147,8 @@ pub(super) fn apply_prefix(mut tools: Tools, lead: &str) -> Tools {
     tools
 }
 
-/// Cuts what stands before a name into what opens the call and what belongs to the name: an unfinished tag, or what
-/// follows the first of several tags.
+/// Splits the text before a name into the opener of the call and the prefix of the name. The prefix is an unfinished
+/// tag, or what follows the first of several tags.
 pub(super) fn split_prefix(text: &str) -> (&str, &str) {
     if let Some(open) = text.rfind('<')
         && !text[open..].contains('>')
@@ -162,7 +164,7 @@ pub(super) fn split_prefix(text: &str) -> (&str, &str) {
     text.split_at(text.len())
 }
 
-/// Cuts what closes a call into what closes the name's tag and what closes the call.
+/// Splits the text after a call into what closes the name's tag and what closes the call.
 pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str) {
     if !prefix.contains('<') {
         return ("", text);

@@ -1,4 +1,4 @@
-//! Calls whose name stands outside JSON and whose arguments are one object.
+//! Calls whose name is between markers and whose arguments are one JSON object (`tools.format = "tag_with_json"`).
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::error::{CallsError, gap, quoted};
 use crate::sentinels::Sentinels;
 use crate::text;
 use crate::trace::Experiment;
-/// A call whose arguments are one object: where its parts stand.
+/// The places of the parts of such a call.
 struct Parts {
     name: Range<usize>,
     arguments: Range<usize>,
@@ -94,7 +94,7 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, CallsE
         inner = rest;
     }
     let around = around(&open, middle.as_deref(), &close);
-    // What stands before an id stands before the name too.
+    // The prefix of an id before the name already precedes the name.
     let (start, prefix) = match tools.call_id.position {
         CallIdPosition::PreFuncName => (around.per_call_start.as_str(), ""),
         _ => split_prefix(&around.per_call_start),
@@ -110,7 +110,7 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, CallsE
     } else {
         tools.function.name_suffix = inner;
     }
-    // What closes the name's tag stands before an id behind the arguments.
+    // If the id comes after the arguments, everything after it closes the call.
     let (end, call_end) = match tools.call_id.position {
         CallIdPosition::PostArgs => ("", around.per_call_end.as_str()),
         _ => split_close(prefix, &around.per_call_end),
@@ -120,7 +120,7 @@ pub(super) fn find(s: &Sentinels, turns: &Turns) -> Result<Option<Tools>, CallsE
     Ok(Some(apply_prefix(apply(tools, around), &turns.lead)))
 }
 
-/// Two texts that are alike but for a number that counts up: what stands before the number, and after it.
+/// For two texts that differ only in a number that counts up: the text before the number and the text after it.
 fn counted(first: &str, second: &str) -> Option<(String, String)> {
     let at = first.find(|c: char| c.is_ascii_digit())?;
     let digits = |text: &str| -> Option<(i64, String)> {
@@ -132,13 +132,13 @@ fn counted(first: &str, second: &str) -> Option<(String, String)> {
     (b == a + 1 && rest == other && first[..at] == second[..at]).then(|| (first[..at].to_owned(), rest))
 }
 
-/// Where the last tag of a text begins, or its last unfinished one.
+/// The beginning of the last tag of a text, which may be unfinished.
 fn last_tag_start(text: &str) -> usize {
     let open = text.rfind(['<', '[']);
     open.unwrap_or(text.len())
 }
 
-/// Where what follows the last tag or white space of a text begins.
+/// The end of the last tag or white space of a text.
 fn last_break(text: &str) -> usize {
     text.rfind(|c: char| c.is_whitespace() || matches!(c, '>' | ']' | '"' | '\'' | '=' | '('))
         .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))

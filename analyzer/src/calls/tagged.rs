@@ -1,4 +1,5 @@
-//! Calls in which every argument is written by itself: in tags of its own, or as a literal behind its name.
+//! Calls in which each argument is written separately: between markers (`tools.format = "tag_with_tagged"`) or as a
+//! literal after its name (`call_expression`).
 
 use std::ops::Range;
 
@@ -13,21 +14,21 @@ use crate::sentinels::Sentinels;
 use crate::text;
 use crate::trace::Experiment;
 use crate::turn::TurnMarkers;
-/// How values are written: what stands around a string, beyond what stands around every value.
+/// How values are written, and how strings differ from other values.
 #[derive(Debug, Default)]
 struct Encoding {
-    /// Between the name and a string.
+    /// The text between an argument's name and a string.
     before_string: String,
-    /// Between the name and another value, where that differs by more than a quote.
+    /// The text between an argument's name and another value, if it differs by more than a quote.
     before_other: Option<String>,
-    /// The quote before a string, where values are literals.
+    /// The quote around a string, if values are literals.
     quote: Option<String>,
 }
 
 /// What T4 expects.
 const IN_ORDER: &str = "the name, an argument's name and its value, in this order";
 
-/// A value that is no string.
+/// A value that is not a string.
 const NUMBER: u32 = 4711;
 
 /// A2: a string and a number under the same name.
@@ -178,14 +179,14 @@ pub(super) fn find(
     }
     let (start, prefix) = split_prefix(&around_calls.per_call_start);
     let (close, call_end) = if literal {
-        // The bracket that the name opens is closed first.
+        // The bracket that the name opened is closed first.
         let end = &around_calls.per_call_end;
         let bracket = end.trim_start().chars().next().map_or(0, char::len_utf8);
         end.split_at(end.len() - end.trim_start().len() + bracket)
     } else {
         split_close(prefix, &around_calls.per_call_end)
     };
-    // What closes a name and opens a value.
+    // The text between name and value: the end of the name and the beginning of the value.
     let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
     let other = encoding.before_other.as_deref().map(split_between);
     if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
@@ -220,25 +221,25 @@ pub(super) fn find(
     Ok(apply_prefix(apply(tools, around_calls), &turns.lead))
 }
 
-/// Whether strings stand between tokens, not between the quotes of JSON or Python.
+/// Whether this is a token around strings, and not a quote of JSON or Python.
 fn is_quote_token(quote: &str) -> bool {
     !matches!(quote, "" | "\"" | "'")
 }
 
-/// How much two texts have in common at their ends, where that end is an unfinished tag.
+/// The length of the unfinished tag that both texts end with; 0 if they end in different ones.
 fn unfinished(a: &str, b: &str) -> usize {
     let tail = |text: &str| text.rfind('<').filter(|at| !text[*at..].contains('>')).map_or(0, |at| text.len() - at);
     let (x, y) = (tail(a), tail(b));
     if x == y && a[a.len() - x..] == b[b.len() - y..] { x } else { 0 }
 }
 
-/// Cuts what stands between an argument's name and its value.
+/// Splits the text between an argument's name and its value into the end of the name and the beginning of the value.
 fn split_between(text: &str) -> (&str, &str) {
     let end = text.find(['>', ']']).map_or(text.len(), |at| at + 1);
     if text[..end].trim().is_empty() { ("", text) } else { text.split_at(end) }
 }
 
-/// Whether values come out as Python writes them.
+/// Whether values are written as Python prints them.
 pub(super) fn prints_python(probe: &Probe<'_>, s: &Sentinels, style: Style) -> bool {
     let values = [json!(true), json!({s.arguments[1]: s.values[1]}), Value::Null];
     let call = Call::new(

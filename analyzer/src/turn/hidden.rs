@@ -1,5 +1,5 @@
-//! Reasoning that no history shows: its markers are found in generation prompts, in what the template drops from an
-//! answer, or in what a switch adds to the prompt.
+//! Reasoning that no past turn shows. Its markers are found in the generation prompts, in the text that the template
+//! drops from an answer, or in the instructions that a switch adds to the prompt.
 
 use serde_json::{Value, json};
 use unjinja_spec::{Content, ContentMode, Reasoning, ReasoningMode};
@@ -11,7 +11,8 @@ use crate::sentinels::Sentinels;
 use crate::text;
 use crate::trace::Experiment;
 
-/// Where no render shows reasoning: what the generation prompt opens, and on what the template splits an answer.
+/// The markers of reasoning that no past turn shows: one that a generation prompt opens, and one at which the template
+/// splits an answer.
 pub(super) fn hidden_reasoning(
     probe: &Probe<'_>,
     s: &Sentinels,
@@ -26,14 +27,14 @@ pub(super) fn hidden_reasoning(
                 candidates.push(tag.to_owned());
             }
         }
-        // Marks of other shapes stand alone in a literal.
+        // A marker that is not a tag is a string literal of its own.
         let alone = literal.trim();
         let is_mark = (2..=40).contains(&alone.len()) && !alone.contains(char::is_whitespace);
         if is_mark && !alone.chars().all(char::is_alphanumeric) && !candidates.iter().any(|known| known == alone) {
             candidates.push(alone.to_owned());
         }
     }
-    // The probe: an answer with the candidate in its middle, whose first half the template drops.
+    // An answer with the candidate in its middle: if the candidate ends reasoning, the template drops the first half.
     let [first, second] = [s.reasoning, s.content];
     let splits = |tag: &str| {
         let content = format!("{first}{tag}{second}");
@@ -57,10 +58,10 @@ pub(super) fn hidden_reasoning(
         candidates.iter().map(String::as_str).chain(opened.iter().copied()).find(|tag| text::is_counterpart(tag, end))
     };
     let end = candidates.iter().find(|tag| splits(tag)).cloned().or_else(|| {
-        // A prompt that opens and closes, or opens only, what the template's text names the other half of.
+        // Else the closing tag of a tag that a prompt opens.
         candidates.iter().find(|end| opened.iter().any(|tag| text::is_counterpart(tag, end))).cloned()
     })?;
-    // What the prompt writes behind the start, and does not close, is the opener, whatever it looks like.
+    // What a prompt adds after the start of the turn and does not close opens reasoning.
     let unclosed = beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(&end));
     let before_end = || beyond.iter().find_map(|text| Some(text[..text.find(&end)?].trim()).filter(|t| !t.is_empty()));
     let open = counterpart(&end).or(unclosed).or_else(before_end)?.to_owned();
@@ -89,8 +90,8 @@ pub(super) fn hidden_reasoning(
     Some(Reasoning { mode: ReasoningMode::TagBased, start: opening, end, ..Reasoning::default() })
 }
 
-/// R2 where neither history nor the generation prompt shows reasoning: what the switch adds to the prompt tells the
-/// model between which tags to reason, and perhaps between which to answer.
+/// R2 without reasoning in past turns and generation prompts: with the switch on, the prompt may tell the model between
+/// which tags to reason, and perhaps between which to answer.
 pub(super) fn instructed_reasoning(probe: &Probe<'_>, s: &Sentinels) -> Option<(Reasoning, Content)> {
     let user = json!({"role": "user", "content": s.user});
     for switch in switches(probe) {

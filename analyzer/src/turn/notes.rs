@@ -1,4 +1,4 @@
-//! What the comparisons of a turn's markers showed, told to whoever listens once it is known what became of them.
+//! Records what the comparisons of a turn showed, once the conclusions are known. Nothing is decided here.
 
 use unjinja_spec::{GenerationPrompt, Reasoning};
 
@@ -8,7 +8,7 @@ use crate::conversation::{AssistantMessage, Call, Style};
 use crate::probe::Probe;
 use crate::sentinels::Sentinels;
 use crate::trace::Experiment;
-/// R1 and R3, with what became of them.
+/// Records R1 and R3 with their conclusions.
 pub(super) fn reasoning(
     probe: &Probe<'_>,
     s: &Sentinels,
@@ -52,7 +52,7 @@ pub(super) fn reasoning(
     });
 }
 
-/// R2, with what became of it.
+/// Records R2 with its conclusion.
 pub(super) fn prompts(
     probe: &Probe<'_>,
     s: &Sentinels,

@@ -1,4 +1,5 @@
-//! R2: the generation prompts, and the variable that switches thinking.
+//! R2: the generation prompts, and the variable that switches thinking. Which text in a prompt is a marker of reasoning
+//! is decided elsewhere.
 
 use serde_json::Value;
 use unjinja_spec::{Channel, GenerationPrompt, Reasoning, ReasoningMode};
@@ -7,7 +8,7 @@ use crate::probe::Probe;
 use crate::sentinels::Sentinels;
 use crate::trace::Experiment;
 
-/// What else templates are given.
+/// Variables of chat templates that do not switch thinking.
 const OTHER_VARIABLES: [&str; 14] = [
     "messages",
     "tools",
@@ -25,7 +26,7 @@ const OTHER_VARIABLES: [&str; 14] = [
     "continue_final_message",
 ];
 
-/// Names under which templates look for the switch of thinking.
+/// Usual names of the variable that switches thinking.
 const SWITCHES: [&str; 4] = ["enable_thinking", "thinking", "enable_reasoning", "reasoning"];
 
 /// The template variables that may switch thinking: the usual names that the template mentions, then whatever else it
@@ -42,7 +43,7 @@ pub(super) fn switches(probe: &Probe<'_>) -> Vec<String> {
     names
 }
 
-/// R2: the generation prompts, with the switch that gave each.
+/// R2: the generation prompts, each with the switch that led to it.
 pub(super) type RawPrompts = Vec<(Option<(String, bool)>, String)>;
 
 pub(super) fn generation_prompts(probe: &Probe<'_>, s: &Sentinels) -> RawPrompts {
@@ -91,6 +92,6 @@ pub(super) fn opens_reasoning(rest: &str, reasoning: &Reasoning) -> bool {
     if !end.is_empty() && rest.contains(end) {
         return rest.rfind(end) < rest.rfind(start).filter(|_| !start.is_empty());
     }
-    // Where only the end is marked, what is not closed is open.
+    // If only the end is marked, reasoning is open until it is closed.
     start.is_empty() || rest.contains(start)
 }

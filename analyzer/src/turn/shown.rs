@@ -1,4 +1,4 @@
-//! R1 and R3: reasoning that history shows. A message field carries a sentinel, and its place in the render tells the
+//! R1 and R3: reasoning that past turns show. A message field carries a sentinel, and its place in the render shows the
 //! markers around it.
 
 use unjinja_spec::{Reasoning, ReasoningMode};
@@ -9,10 +9,10 @@ use crate::sentinels::Sentinels;
 use crate::text;
 use crate::trace::Experiment;
 
-/// Names under which templates look for an assistant's reasoning.
+/// Usual names of the message field that carries reasoning.
 const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
 
-/// What else stands in messages.
+/// Message fields that do not carry reasoning.
 const OTHER_FIELDS: [&str; 14] = [
     "role",
     "content",
@@ -36,7 +36,7 @@ pub(super) struct Shown {
     pub(super) with_content: bool,
     /// All of the turn before the reasoning.
     pub(super) before: String,
-    /// From the reasoning to the answer; where there is none, to the call.
+    /// From the reasoning to the answer; `None` if no answer follows it.
     pub(super) to_content: Option<String>,
     /// From the reasoning to the end of the turn of a call.
     pub(super) to_call: Option<String>,
@@ -72,7 +72,7 @@ pub(super) fn shown_reasoning(probe: &Probe<'_>, s: &Sentinels, call: &Call, cal
         let (call_before, to_call) = found_call.map_or((None, None), |(b, t)| (Some(b), Some(t)));
         let with_content = content_before.is_some();
         if let Some(before) = content_before.or(call_before) {
-            // A field that no marker follows is no reasoning: a name, a date.
+            // A text that no marker follows is not reasoning but, for example, a name or a date.
             let marked = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
             if !marked(&to_content) && !marked(&to_call) {
                 no_reasoning(probe, s, &field, call, calls, "no marker follows its text: it is no reasoning");
@@ -108,13 +108,13 @@ pub(super) fn markers_shown(shown: &Shown, start: &str) -> Reasoning {
         (Some(to_content), Some(to_call)) => {
             let common = text::common_prefix(to_content, to_call);
             let common = &to_content[..common];
-            // White space that only one of them has is still the marker's.
+            // White space that only one of them has belongs to the marker too.
             let more = &to_content[common.len()..];
             if more.trim().is_empty() { to_content.clone() } else { common.to_owned() }
         }
         (Some(to_content), None) => to_content.clone(),
         (None, Some(to_call)) => {
-            // What the same call writes without reasoning follows the marker.
+            // The marker is followed by what the same call looks like without reasoning.
             let body = shown.call_alone.as_deref().and_then(|alone| alone.strip_prefix(start)).unwrap_or("");
             let is_end = |end: &&str| !body.trim().is_empty() && !end.trim().is_empty();
             match to_call.strip_suffix(body).filter(is_end) {
@@ -143,7 +143,7 @@ pub(super) fn first_tag_with_layout(text: &str) -> &str {
     if text[..at].trim().is_empty() { &text[..end + space] } else { "" }
 }
 
-/// Removes a block of empty reasoning from the start of `lead`; notes what it was.
+/// Removes an empty block of reasoning from the start of `lead`, and adds the block to `noted`.
 pub(super) fn strip_empty_reasoning<'a>(lead: &'a str, reasoning: &Reasoning, noted: &mut Vec<String>) -> &'a str {
     let (start, end) = (reasoning.start.trim(), reasoning.end.trim());
     if end.is_empty() {
@@ -164,7 +164,7 @@ pub(crate) fn without_empty_reasoning<'a>(lead: &'a str, reasoning: &Reasoning) 
     strip_empty_reasoning(lead, reasoning, &mut Vec::new())
 }
 
-/// R1 with a field that turned out to carry no reasoning.
+/// Records R1 for a field that does not carry reasoning.
 fn no_reasoning(probe: &Probe<'_>, s: &Sentinels, field: &str, call: &Call, calls: Option<Style>, why: &'static str) {
     probe.note(s, Experiment::R1, format_args!("an answer without `{field}` | with `{field}`"), |note| {
         let answer = AssistantMessage::content(s.content);
