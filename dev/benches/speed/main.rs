@@ -6,8 +6,16 @@
 //! cargo bench -p unjinja-benches --bench speed -- --write            # and rewrites docs/performance.md and its plots
 //! cargo bench -p unjinja-benches --bench speed -- --shapes           # and the time of each shape
 //! cargo bench -p unjinja-benches --bench speed -- --format qwen3 --rounds 31
+//! cargo bench -p unjinja-benches --bench speed -- --mixture          # realistic turns alone
+//! cargo bench -p unjinja-benches --bench speed --features corpus -- --mixture   # and those of the corpus
 //! ```
 
+#[cfg(feature = "corpus")]
+mod corpus;
+#[cfg(feature = "corpus")]
+#[path = "../../../tests/support/find.rs"]
+mod find;
+mod mixture;
 mod plot;
 mod report;
 mod sample;
@@ -34,13 +42,21 @@ struct Wanted {
     format: Option<String>,
     shape: Option<String>,
     shapes: bool,
+    mixture: bool,
     write: bool,
 }
 
 impl Wanted {
     fn read(arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
-        let mut wanted =
-            Self { rounds: 1, sizes: vec![SIZES[0]], format: None, shape: None, shapes: false, write: false };
+        let mut wanted = Self {
+            rounds: 1,
+            sizes: vec![SIZES[0]],
+            format: None,
+            shape: None,
+            shapes: false,
+            mixture: false,
+            write: false,
+        };
         let mut arguments = arguments.peekable();
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
@@ -52,6 +68,7 @@ impl Wanted {
                 "--format" => wanted.format = Some(value()?),
                 "--shape" => wanted.shape = Some(value()?),
                 "--shapes" => wanted.shapes = true,
+                "--mixture" => wanted.mixture = true,
                 "--table" => {}
                 "--write" => wanted.write = true,
                 _ => return Err(format!("{argument}: not known; see the head of benches/speed/main.rs").into()),
@@ -70,8 +87,25 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Realistic turns: of our own templates, and of the corpus where that is asked for.
+fn realistic_turns() -> Result<Vec<(&'static str, Vec<mixture::Turn>)>, Failure> {
+    let mut own = Vec::new();
+    for format in Format::all(&root().join("templates"))? {
+        let subject = subjects::subject(&format.name).ok_or_else(|| format!("no parser for {}", format.name))?;
+        own.extend(mixture::of_format(&format, subject)?);
+    }
+    let groups = vec![("our own templates", own)];
+    #[cfg(feature = "corpus")]
+    let groups = groups.into_iter().chain([("the corpus", corpus::turns(&root())?)]).collect();
+    Ok(groups)
+}
+
 fn main() -> Result<(), Failure> {
     let wanted = Wanted::read(std::env::args().skip(1))?;
+    if wanted.mixture {
+        print!("{}", mixture::table(&realistic_turns()?, wanted.rounds));
+        return Ok(());
+    }
     let mut rows: Vec<Row> = Vec::new();
     for format in Format::all(&root().join("templates"))? {
         let subject = subjects::subject(&format.name).ok_or_else(|| format!("no parser for {}", format.name))?;

@@ -30,14 +30,16 @@ fn now() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-struct Contender<'w> {
+/// Something that is timed over and over.
+pub struct Contender<'w> {
     run: Box<dyn FnMut() + 'w>,
     times: usize,
     samples: Vec<f64>,
 }
 
 impl<'w> Contender<'w> {
-    fn new<T>(mut run: impl FnMut() -> T + 'w) -> Self {
+    /// Times this function.
+    pub fn new<T>(mut run: impl FnMut() -> T + 'w) -> Self {
         Self { run: Box::new(move || drop(black_box(run()))), times: 1, samples: Vec::new() }
     }
 
@@ -50,10 +52,22 @@ impl<'w> Contender<'w> {
         (now() - begin) / self.times as f64
     }
 
-    fn warm_up(&mut self) {
+    /// Runs it a few times, and finds out how often it has to run to be timed well.
+    pub fn warm_up(&mut self) {
         self.sample();
         let once = self.sample().max(1.0);
         self.times = (SAMPLE / once).ceil().max(1.0) as usize;
+    }
+
+    /// Takes one more sample.
+    pub fn add_sample(&mut self) {
+        let time = self.sample();
+        self.samples.push(time);
+    }
+
+    /// Nanoseconds that one run took, sample by sample.
+    pub fn into_samples(self) -> Vec<f64> {
+        self.samples
     }
 }
 
@@ -150,8 +164,7 @@ pub fn measure(
             break;
         }
         for contender in entries.iter_mut().flat_map(|entry| &mut entry.contenders) {
-            let time = contender.sample();
-            contender.samples.push(time);
+            contender.add_sample();
         }
     }
 
