@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     // An editor ends files with a line break that the model did not write.
     let output = output.strip_suffix('\n').unwrap_or(&output);
     let parsers = unjinja_app::all();
-    let names: Vec<&str> = parsers.iter().map(|parser| parser.facts().name).collect();
-    let parser = parsers.iter().find(|parser| parser.facts().name == name);
+    let names: Vec<&str> = parsers.iter().map(|parser| &*parser.info().name).collect();
+    let parser = parsers.iter().find(|parser| parser.info().name == name);
     let parser = *parser.ok_or_else(|| format!("no parser is called {name:?}; there are {}", names.join(", ")))?;
 
-    let file = parser.facts().files.first().ok_or("the parser names no template")?;
-    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates").join(file);
+    let file = parser.info().files.first().ok_or("the parser names no template")?;
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates").join(&**file);
     let spec = Path::new(unjinja_app::SPECS).join(format!("{name}.toml"));
     println!("{} templates of templates/ are compiled in; this is {name}.\n", parsers.len());
     heading("template");

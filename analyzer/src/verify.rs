@@ -2,7 +2,7 @@
 //! What does not come back is told apart: lost by the template itself (its render does not hold it), or lost by us.
 
 use serde_json::{Map, Number, Value, json};
-use unjinja_codegen::Lowered;
+use unjinja_codegen::interpreter;
 use unjinja_runtime::{Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
 
@@ -95,7 +95,7 @@ fn style(spec: &FormatSpec) -> Style {
 
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
-    let Ok(lowered) = Lowered::new(spec) else { return result };
+    let Ok(lowered) = interpreter(spec) else { return result };
     let lab = Lab::new(template);
     let s = &SENTINELS[0];
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
@@ -125,7 +125,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
         let read = |rendered: &str| {
             let body = until_end(rendered, spec);
             let body = body.strip_prefix(start).unwrap_or(body);
-            parse(lowered.interpreter(spec), body, &options)
+            parse(lowered.clone(), body, &options)
         };
         let parsed = read(&rendered);
         if !same(&parsed, &expected) && is_same_as_reasoning(&lab, s, spec, &turn, style, &rendered) {

@@ -160,11 +160,11 @@ impl Build {
     /// Those of [`spec`](Self::spec); specs that make no parser; a tools file that is none.
     pub fn tokens(&self) -> Result<TokenStream, BuildError> {
         let spec = self.spec()?;
-        let lowered = unjinja_codegen::Lowered::new(&spec).map_err(BuildError::new)?;
-        let mut tokens = lowered.tokens(&spec, &self.runtime);
+        let program = unjinja_codegen::program(&spec).map_err(BuildError::new)?;
+        let mut tokens = unjinja_codegen::rust::items(&program, &self.runtime);
         if let Some(path) = &self.tools {
             let text = read(path).map_err(|error| error.in_file(path))?;
-            let with_tools = lowered.tool_tokens(&spec, &text, &self.runtime);
+            let with_tools = unjinja_codegen::rust::tool_items(&program, &text, &self.runtime);
             let problem = |error| BuildError::new(format!("{}: {error}", path.display())).in_file(path);
             tokens.extend(with_tools.map_err(problem)?);
         }
@@ -222,7 +222,7 @@ fn judged(template: &Template, mut spec: FormatSpec) -> FormatSpec {
         });
     }
     if spec.unsupported.is_none() {
-        match unjinja_codegen::Lowered::new(&spec) {
+        match unjinja_codegen::program(&spec) {
             Ok(_) => {
                 let verification = verify(template, &spec, ROUND_TRIPS, 1);
                 spec.evidence.round_trips = verification.round_trips();
@@ -310,7 +310,7 @@ impl Templates {
                 println!("cargo::warning={}: no parser: {reason}", self.folder.join(&info.file).display());
                 continue;
             }
-            match unjinja_codegen::module(&spec, &self.runtime) {
+            match unjinja_codegen::rust::module(&spec, &self.runtime) {
                 Ok(module) => {
                     names.push(quote::format_ident!("{}", info.name));
                     modules.push(module);
@@ -322,7 +322,7 @@ impl Templates {
             return Err(BuildError::new(problems.join("\n")));
         }
         let (runtime, count) = (&self.runtime, names.len());
-        let source = unjinja_codegen::format(quote! {
+        let source = unjinja_codegen::rust::format(quote! {
             #(#modules)*
 
             /// All parsers, in order of their names.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Wider};
 use unjinja_runtime::Tools;
-use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Wider};
 
 use crate::failure::{Done, Failure};
 use crate::whose::{self, Whose};
@@ -56,9 +56,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Done {
     if arguments.jsonl {
         return match (&arguments.templates, arguments.models) {
-            (Some(folder), _) => whose::lines_of_folder(folder, |line, spec, lowered| {
+            (Some(folder), _) => whose::lines_of_folder(folder, |line, parser| {
                 let (tools, options) = request(line)?;
-                lowered.grammar(spec, Some(&tools), &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
+                parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
             }),
             (None, true) => input::lines(|line| {
                 let file = input::string(line, "template")?;
@@ -75,7 +75,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     };
     let options = options(arguments)?;
     let found = |error: GrammarError| Failure::Found(error.to_string());
-    let grammar = arguments.whose.reader()?.grammar(tools.as_ref(), &options).map_err(found)?;
+    let parser = arguments.whose.parser()?;
+    let grammar = unjinja_grammar::grammar(parser.program(), tools.as_ref(), &options).map_err(found)?;
     if let Some(path) = &arguments.diagram {
         std::fs::write(path, crate::diagram::svg(&grammar.text)).map_err(|e| Failure::file(path, e))?;
     }

@@ -42,18 +42,19 @@ pub(crate) fn models(format: Format) -> Done {
     let parsers = crate::models::all();
     if format == Format::Json {
         let rows = parsers.iter().map(|parser| {
-            let facts = parser.facts();
+            let facts = parser.info();
             json!({"name": facts.name, "source": facts.source, "files": facts.files, "sha256": facts.sha256})
         });
         return output::json(&rows.collect::<Vec<Value>>());
     }
     let mut out = anstream::stdout().lock();
-    let width = parsers.iter().map(|parser| parser.facts().name.len()).max().unwrap_or(0);
+    let width = parsers.iter().map(|parser| parser.info().name.len()).max().unwrap_or(0);
     for parser in parsers {
-        let facts = parser.facts();
-        let source = if facts.source.is_empty() { facts.files.first().copied().unwrap_or("") } else { facts.source };
+        let facts = parser.info();
+        let source =
+            if facts.source.is_empty() { facts.files.first().map_or("", |file| &**file) } else { &facts.source };
         let space = " ".repeat(width - facts.name.len() + 2);
-        writeln!(out, "{}{space}{}", paint(NAME, facts.name), paint(FAINT, &visible::lines(source)))?;
+        writeln!(out, "{}{space}{}", paint(NAME, &facts.name), paint(FAINT, &visible::lines(source)))?;
     }
     Ok(())
 }

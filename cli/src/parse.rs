@@ -4,11 +4,11 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use unjinja_runtime::{Event, Options};
+use unjinja_runtime::{ChatParser, Event, Options};
 
 use crate::failure::{Done, Failure};
 use crate::ui::Ui;
-use crate::whose::{Reader, Whose};
+use crate::whose::Whose;
 use crate::{Switch, input};
 
 mod lines;
@@ -78,15 +78,15 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     input::one_stdin(arguments.whose.template(), &arguments.output, "the model's output")?;
     let options = options(arguments)?;
-    let reader = arguments.whose.reader()?;
+    let parser = arguments.whose.parser()?;
     let mut show: Box<dyn Show> = match (arguments.format, arguments.stream) {
         (ParseFormat::Human, stream) => Box::new(show::Human::new(stream, ui)),
         (ParseFormat::Json, false) => Box::new(show::Document::default()),
         (ParseFormat::Json, true) => Box::new(show::Events),
-        (ParseFormat::Openai, false) => Box::new(show::Completion::new(reader.name())),
-        (ParseFormat::Openai, true) => Box::new(show::Chunks::new(reader.name())),
+        (ParseFormat::Openai, false) => Box::new(show::Completion::new(&parser.info().name)),
+        (ParseFormat::Openai, true) => Box::new(show::Chunks::new(&parser.info().name)),
     };
-    feed(&reader, arguments, &options, show.as_mut())?;
+    feed(&*parser, arguments, &options, show.as_mut())?;
     show.end()
 }
 
@@ -106,7 +106,7 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
 }
 
 /// Reads the output as it comes; each piece is shown before the next is waited for.
-fn feed(reader: &Reader, arguments: &Arguments, options: &Options, show: &mut dyn Show) -> Done {
+fn feed(parser: &dyn ChatParser, arguments: &Arguments, options: &Options, show: &mut dyn Show) -> Done {
     let mut input: Box<dyn Read> = if arguments.output.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
@@ -115,7 +115,7 @@ fn feed(reader: &Reader, arguments: &Arguments, options: &Options, show: &mut dy
     if !arguments.stream {
         let mut output = Vec::new();
         input.read_to_end(&mut output).map_err(|e| Failure::file(&arguments.output, e))?;
-        return show.message(&reader.parse(&output, options));
+        return show.message(&parser.parse(output.as_slice().into(), options));
     }
     let mut done = Ok(());
     let mut sink = |event: Event<'_>| {
@@ -123,7 +123,7 @@ fn feed(reader: &Reader, arguments: &Arguments, options: &Options, show: &mut dy
             done = show.event(&event);
         }
     };
-    let mut stream = reader.stream(options);
+    let mut stream = parser.stream(options);
     let mut piece = vec![0; 4096];
     loop {
         match input.read(&mut piece).map_err(|e| Failure::file(&arguments.output, e))? {

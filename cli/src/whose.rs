@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value};
 use unjinja_build::Source;
-use unjinja_codegen::Lowered;
-use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions};
-use unjinja_runtime::{ChatParser, ChatStream, Chunk, Message, Options, Stream, Tools};
+use unjinja_codegen::interpreter;
+use unjinja_runtime::{ChatParser, Interpreter};
 use unjinja_spec::{FormatSpec, Overlay, nearest};
 
 use crate::failure::{Done, Failure};
@@ -31,14 +30,6 @@ pub(crate) struct Whose {
     overlay: Option<PathBuf>,
 }
 
-/// Reads a model's output.
-pub(crate) enum Reader {
-    /// A compiled parser.
-    Compiled(&'static dyn ChatParser),
-    /// A spec and what is made of it here.
-    Made(Box<(FormatSpec, Lowered)>),
-}
-
 impl Whose {
     /// The template that they name.
     pub(crate) fn template(&self) -> Option<&Path> {
@@ -46,71 +37,36 @@ impl Whose {
     }
 
     /// The parser that the flags name.
-    pub(crate) fn reader(&self) -> Result<Reader, Failure> {
+    pub(crate) fn parser(&self) -> Result<Box<dyn ChatParser>, Failure> {
         let spec = match (&self.model, &self.template, &self.spec) {
-            (Some(name), _, _) => return compiled(name).map(Reader::Compiled).map_err(Failure::Input),
+            (Some(name), _, _) => return compiled(name).map(ChatParser::to_boxed).map_err(Failure::Input),
             (_, Some(path), _) => analysed(path, self.overlay.as_deref())?,
             (_, _, Some(path)) => read(path, self.overlay.as_deref())?,
             (None, None, None) => {
                 return Err(Failure::Input("say whose output this is: --model, --template or --spec".to_owned()));
             }
         };
-        Ok(Reader::Made(Box::new(with_lowered(spec)?)))
-    }
-}
-
-impl Reader {
-    /// Name of the model's spec.
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Reader::Compiled(parser) => parser.facts().name,
-            Reader::Made(made) => &made.0.template.name,
-        }
-    }
-
-    /// A whole output.
-    pub(crate) fn parse(&self, output: &[u8], options: &Options) -> Message {
-        match self {
-            Reader::Compiled(parser) => parser.parse(Chunk::from(output), options),
-            Reader::Made(made) => unjinja_runtime::parse(made.1.interpreter(&made.0), output, options),
-        }
-    }
-
-    /// An output piece by piece.
-    pub(crate) fn stream<'r>(&'r self, options: &Options) -> Box<dyn ChatStream + 'r> {
-        match self {
-            Reader::Compiled(parser) => parser.stream(options),
-            Reader::Made(made) => Box::new(Stream::new(made.1.interpreter(&made.0), options)),
-        }
-    }
-
-    /// The grammar, of these tools or of any.
-    pub(crate) fn grammar(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        match (self, tools) {
-            (Reader::Compiled(parser), Some(tools)) => parser.grammar(tools, options),
-            (Reader::Compiled(parser), None) => parser.grammar_for_any(options),
-            (Reader::Made(made), tools) => made.1.grammar(&made.0, tools, options),
-        }
+        Ok(Box::new(interpreted(&spec)?))
     }
 }
 
 /// The compiled parser of this name, model id or template file.
 fn compiled(name: &str) -> Result<&'static dyn ChatParser, String> {
     let by_source = || {
-        let of_source = |parser: &&&dyn ChatParser| parser.facts().source.eq_ignore_ascii_case(name);
+        let of_source = |parser: &&&dyn ChatParser| parser.info().source.eq_ignore_ascii_case(name);
         crate::models::all().iter().find(of_source).copied()
     };
     crate::models::by_name(name).or_else(by_source).or_else(|| crate::models::by_file(name)).ok_or_else(|| {
-        let facts = || crate::models::all().iter().map(|parser| parser.facts());
+        let facts = || crate::models::all().iter().map(|parser| parser.info());
         let within = || {
             let wanted = plain(name);
-            let near = facts().map(|f| f.name).filter(|known| wanted.len() > 2 && plain(known).contains(&wanted));
+            let near = facts().map(|f| &*f.name).filter(|known| wanted.len() > 2 && plain(known).contains(&wanted));
             let mut near: Vec<&str> = near.collect();
             near.sort_by_key(|known| known.len());
             near.truncate(4);
             (!near.is_empty()).then(|| near.join(", "))
         };
-        let close = nearest(name, facts().flat_map(|f| [f.name, f.source])).map(str::to_owned);
+        let close = nearest(name, facts().flat_map(|f| [&*f.name, &*f.source])).map(str::to_owned);
         match close.or_else(within) {
             Some(near) => format!("no parser is called {name:?}; did you mean {near}? `unjinja list` shows all"),
             None => format!("no parser is called {name:?}; `unjinja list` shows those that there are"),
@@ -132,22 +88,21 @@ pub(crate) fn of_file(file: &str) -> Result<&'static dyn ChatParser, String> {
 /// Answers lines of standard input with what is made of the template of a folder that each of them names.
 pub(crate) fn lines_of_folder(
     folder: &Path,
-    mut answer: impl FnMut(&Value, &FormatSpec, &Lowered) -> Result<Map<String, Value>, String>,
+    mut answer: impl FnMut(&Value, &dyn ChatParser) -> Result<Map<String, Value>, String>,
 ) -> Done {
-    let mut known: HashMap<String, Result<(FormatSpec, Lowered), String>> = HashMap::new();
+    let mut known: HashMap<String, Result<Interpreter, String>> = HashMap::new();
     input::folder(folder)?;
     input::lines(|line| {
         let name = input::string(line, "template")?;
         let path = input::in_folder(folder, name)?;
-        let make = || analysed(&path, None).and_then(with_lowered).map_err(|e| e.to_string());
-        let (spec, lowered) = known.entry(name.to_owned()).or_insert_with(make).as_ref().map_err(Clone::clone)?;
-        answer(line, spec, lowered)
+        let make = || analysed(&path, None).and_then(|spec| interpreted(&spec)).map_err(|e| e.to_string());
+        let parser = known.entry(name.to_owned()).or_insert_with(make).as_ref().map_err(Clone::clone)?;
+        answer(line, parser)
     })
 }
 
-fn with_lowered(spec: FormatSpec) -> Result<(FormatSpec, Lowered), Failure> {
-    let lowered = Lowered::new(&spec).map_err(|e| Failure::Found(e.to_string()))?;
-    Ok((spec, lowered))
+fn interpreted(spec: &FormatSpec) -> Result<Interpreter, Failure> {
+    interpreter(spec).map_err(|e| Failure::Found(e.to_string()))
 }
 
 /// The spec of a template, with the overlay that is named, stands beside it or is known for this text.

@@ -7,7 +7,7 @@ use std::fs;
 
 use serde_json::Value;
 use unjinja_analyzer::{Naming, verify};
-use unjinja_codegen::Lowered;
+use unjinja_codegen::interpreter;
 use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, ToolCall, parse};
 use unjinja_spec::FormatSpec;
@@ -208,7 +208,7 @@ fn an_edit_is_told_and_judged() -> Result<(), Failure> {
 /// parser of its own does; and how many there are.
 fn read_by(old: &FormatSpec, template: &Template) -> Result<(u32, u32), Failure> {
     let new = unjinja_build::analyze_text(template.source(), &Naming::of_file("edited.jinja"))?;
-    let (before, after) = (Lowered::new(old)?, Lowered::new(&new)?);
+    let (before, after) = (interpreter(old)?, interpreter(&new)?);
     let (mut read, mut all) = (0, 0);
     for turn in verify(template, &new, 100, 1).turns {
         for prompt in &new.generation_prompt {
@@ -219,8 +219,8 @@ fn read_by(old: &FormatSpec, template: &Template) -> Result<(u32, u32), Failure>
                 options = options.thinking(on);
             }
             all += 1;
-            let expected = parse(after.interpreter(&new), output, &options);
-            read += u32::from(same(&parse(before.interpreter(old), output, &options), &expected));
+            let expected = parse(after.clone(), output, &options);
+            read += u32::from(same(&parse(before.clone(), output, &options), &expected));
         }
     }
     Ok((read, all))

@@ -5,9 +5,10 @@ use std::error::Error;
 use std::path::Path;
 
 use unjinja_analyzer::{Naming, verify};
-use unjinja_codegen::Lowered;
-use unjinja_codegen::trace::{Reading, Span, Taken};
+use unjinja_codegen::interpreter;
 use unjinja_render::Template;
+use unjinja_runtime::Interpreter;
+use unjinja_runtime::trace::{Reading, Span, Taken};
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Message, Options, Stream, parse};
 use unjinja_spec::{CallIdPosition, FormatSpec, ToolFormat};
 use unjinja_testkit::random::Random;
@@ -18,7 +19,7 @@ type Failure = Box<dyn Error>;
 struct Subject {
     name: String,
     spec: FormatSpec,
-    lowered: Lowered,
+    parser: Interpreter,
     turns: Vec<unjinja_analyzer::Rendered>,
 }
 
@@ -30,7 +31,7 @@ fn subjects() -> Result<Vec<Subject>, Failure> {
         let spec = unjinja_build::analyze_text(&text, &Naming::of_file(&name))?;
         let template = Template::parse(&name, &text)?;
         let turns = verify(&template, &spec, 24, 7).turns;
-        subjects.push(Subject { name, lowered: Lowered::new(&spec)?, spec, turns });
+        subjects.push(Subject { name, parser: interpreter(&spec)?, spec, turns });
     }
     assert!(subjects.len() >= 25, "{} templates", subjects.len());
     Ok(subjects)
@@ -43,14 +44,14 @@ fn spelled<'o>(reading: &Reading, output: &'o [u8], taken: Taken) -> Vec<u8> {
 }
 
 fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Result<Reading, Failure> {
-    let reading = subject.lowered.read(&subject.spec, output, options, over);
+    let reading = subject.parser.read(output, options, over);
     let mut at = 0;
     for span in &reading.spans {
         assert!(span.start == at && span.end > at, "{}: {at}: {:?} in {:?}", subject.name, span, shown(output));
         at = span.end;
     }
     assert_eq!(at, output.len(), "{}: {:?}", subject.name, shown(output));
-    let machine = subject.lowered.interpreter(&subject.spec);
+    let machine = subject.parser.clone();
     let expected = match over {
         true => parse(machine, output, options),
         false => {

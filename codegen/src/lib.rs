@@ -1,7 +1,9 @@
-//! Lowers a format spec to a plan, and the plan to Rust; interprets plans offline.
+//! From a format spec to a [`Program`]: the spec is lowered to a [`plan`], and the plan is made deterministic. With the
+//! feature `rust` also from a program to Rust.
 //!
 //! ```
-//! use unjinja_codegen::Lowered;
+//! use unjinja_codegen::interpreter;
+//! use unjinja_runtime::{ChatParser, Options};
 //! use unjinja_spec::FormatSpec;
 //!
 //! let spec = FormatSpec::from_toml(r#"
@@ -11,138 +13,129 @@
 //! file = "plain.jinja"
 //! sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 //! "#, "plain.toml")?;
-//! let lowered = Lowered::new(&spec)?;
-//! let message = unjinja_runtime::parse(lowered.interpreter(&spec), "Hello", &Default::default());
-//! assert_eq!(message.content, "Hello");
+//! let parser = interpreter(&spec)?;
+//! assert_eq!(parser.parse("Hello".into(), &Options::new()).content, "Hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use unjinja_runtime::Interpreter;
+use unjinja_runtime::abi_2::{Confirm, Entry, MAX_MARKERS, ModelInfo, Program, State, StateId};
 use unjinja_spec::{Channel, FormatSpec, GenerationPrompt, ReasoningMode};
 
-mod automaton;
-mod gbnf;
-mod interpret;
+mod determinize;
 mod lower;
 pub mod plan;
-mod rust;
-#[cfg(feature = "trace")]
-pub mod trace;
+#[cfg(feature = "rust")]
+pub mod rust;
+mod specs;
 
-pub use interpret::Interpreter;
+pub use specs::{SpecsError, read_specs, table};
 
-use automaton::Automaton;
+use determinize::States;
 use plan::Plan;
 
-/// A spec made ready for the back ends: its plan, and the machine that reads it.
-#[derive(Clone, Debug)]
-pub struct Lowered {
-    plan: Arc<Plan>,
-    automaton: Arc<Automaton>,
-    entries: Vec<usize>,
+/// The plan of a spec: the grammar of its turn.
+pub fn plan(spec: &FormatSpec) -> Plan {
+    lower::plan(spec)
 }
 
-impl Lowered {
-    /// Lowers a spec.
-    ///
-    /// # Errors
-    /// Where the spec is marked unsupported, where two of its markers cannot be told apart, and where a generation
-    /// prompt ends in reasoning that the spec does not know. All at once.
-    pub fn new(spec: &FormatSpec) -> Result<Self, LowerError> {
-        if let Some(reason) = &spec.unsupported {
-            return Err(LowerError::of(spec, vec![format!("the format is marked as unsupported: {reason}")]));
+/// The program of a spec, which every back end reads.
+///
+/// # Errors
+/// All of these at once: the spec is marked unsupported, two of its markers cannot be told apart, a generation prompt
+/// ends in reasoning that the spec does not know.
+pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
+    if let Some(reason) = &spec.unsupported {
+        return Err(LowerError::of(spec, vec![format!("the format is marked as unsupported: {reason}")]));
+    }
+    let states = determinize::determinize(&lower::plan(spec)).map_err(|conflicts| {
+        let problems = conflicts
+            .into_iter()
+            .map(|c| format!("`{}` and `{}` cannot be told apart: both begin with {:?}", c.first, c.second, c.core));
+        LowerError::of(spec, problems.collect())
+    })?;
+    if states.list.len() > usize::from(u16::MAX) {
+        return Err(LowerError::of(spec, vec!["the format needs too many states".to_owned()]));
+    }
+    let mut problems = too_many(&states.list);
+    let entries = spec.generation_prompt.iter().map(|prompt| Entry {
+        thinking: prompt.thinking,
+        text: prompt.text.clone().into(),
+        channel: runtime_channel(prompt.starts_in),
+        state: entry_state(spec, prompt, &states, &mut problems),
+        read: read_again(spec, prompt).to_owned().into(),
+    });
+    let entries: Vec<Entry> = entries.collect();
+    if !problems.is_empty() {
+        return Err(LowerError::of(spec, problems));
+    }
+    Ok(Program {
+        info: info(spec),
+        entries: entries.into(),
+        states: states.list.into(),
+        start: states.start,
+        content: states.content,
+        reasoning: states.reasoning,
+        text_after_calls: spec.content.after_calls,
+    })
+}
+
+/// A parser that interprets the program of a spec.
+///
+/// # Errors
+/// Those of [`program`].
+pub fn interpreter(spec: &FormatSpec) -> Result<Interpreter, LowerError> {
+    program(spec).map(Interpreter::new)
+}
+
+/// The state in which a generation prompt leaves the parser.
+fn entry_state(spec: &FormatSpec, prompt: &GenerationPrompt, states: &States, problems: &mut Vec<String>) -> StateId {
+    match (prompt.starts_in, states.reasoning) {
+        (Channel::Content, _)
+            if spec.reasoning.start.trim().is_empty() && spec.reasoning.mode != ReasoningMode::None =>
+        {
+            states.content
         }
-        let plan = lower::plan(spec);
-        let automaton = automaton::build(&plan).map_err(|conflicts| {
-            let problems = conflicts.into_iter().map(|c| {
-                format!("`{}` and `{}` cannot be told apart: both begin with {:?}", c.first, c.second, c.core)
-            });
-            LowerError::of(spec, problems.collect())
-        })?;
-        if automaton.states.len() > usize::from(u16::MAX) {
-            return Err(LowerError::of(spec, vec!["the format needs too many states".to_owned()]));
+        (Channel::Content | Channel::Marker, _) => states.start,
+        (Channel::Reasoning, Some(state)) => state,
+        (Channel::Reasoning, None) => {
+            problems
+                .push(format!("the generation prompt {:?} opens reasoning, but reasoning.mode is none", prompt.text));
+            states.start
         }
-        let mut problems = too_many(&automaton);
-        let entries = spec.generation_prompt.iter().map(|prompt| match (prompt.starts_in, automaton.reasoning) {
-            (Channel::Content, _)
-                if spec.reasoning.start.trim().is_empty() && spec.reasoning.mode != ReasoningMode::None =>
-            {
-                automaton.content
-            }
-            (Channel::Content | Channel::Marker, _) => automaton.start,
-            (Channel::Reasoning, Some(state)) => state,
-            (Channel::Reasoning, None) => {
-                problems.push(format!(
-                    "the generation prompt {:?} opens reasoning, but reasoning.mode is none",
-                    prompt.text
-                ));
-                automaton.start
-            }
-        });
-        let entries = entries.collect();
-        if !problems.is_empty() {
-            return Err(LowerError::of(spec, problems));
-        }
-        Ok(Self { plan: Arc::new(plan), automaton: Arc::new(automaton), entries })
     }
+}
 
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// A parser that walks the plan; `spec` is the spec that was lowered.
-    pub fn interpreter<'s>(&self, spec: &'s FormatSpec) -> Interpreter<'s> {
-        Interpreter::new(spec, self)
-    }
-
-    /// The body of the module of this model: items, without the module around them. `runtime` is the path of the
-    /// runtime crate in the code that will hold it.
-    pub fn tokens(&self, spec: &FormatSpec, runtime: &TokenStream) -> TokenStream {
-        rust::module(spec, self, runtime)
-    }
-
-    /// What the module of this model has beside, where the tools are known when it is built: a function `tools()`, and
-    /// their grammar as constants. `json` is the tools in OpenAI's form.
-    ///
-    /// # Errors
-    /// Where the text holds no tools, and where a schema contradicts itself.
-    pub fn tool_tokens(
-        &self,
-        spec: &FormatSpec,
-        json: &str,
-        runtime: &TokenStream,
-    ) -> Result<TokenStream, Box<dyn std::error::Error + Send + Sync>> {
-        gbnf::tool_items(spec, self, json, runtime)
-    }
-
-    /// The states in which the generation prompts leave the parser, in the spec's order.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = usize> + '_ {
-        self.entries.iter().copied()
+/// The facts of a spec that applications ask a parser for.
+fn info(spec: &FormatSpec) -> ModelInfo {
+    let template = &spec.template;
+    let files = std::iter::once(&template.file).chain(&template.also);
+    ModelInfo {
+        name: template.name.clone().into(),
+        source: template.source.clone().into(),
+        files: files.map(|file| file.clone().into()).collect(),
+        sha256: template.sha256.clone().into(),
+        assistant_start: spec.turn.assistant_start.clone().into(),
+        thinking_switch: spec.reasoning.switch.clone().into(),
+        preserved_tokens: spec.tokens.preserved.iter().map(|token| token.clone().into()).collect(),
     }
 }
 
 /// States in which more markers may come, or confirm one, than a search can tell apart.
-fn too_many(automaton: &Automaton) -> Vec<String> {
-    let most = |state: &automaton::State| {
-        let confirming = state.arms.iter().map(|arm| match &arm.confirm {
-            automaton::Confirm::Next(cores) => cores.len(),
-            _ => 0,
+fn too_many(states: &[State]) -> Vec<String> {
+    let most = |state: &State| {
+        let confirming = state.markers.list().iter().map(|marker| match &marker.confirm {
+            Confirm::Next(cores) => cores.len(),
+            Confirm::Nothing | Confirm::End => 0,
         });
-        confirming.max().unwrap_or(0).max(state.arms.len())
+        confirming.max().unwrap_or(0).max(state.transitions.len())
     };
-    let over = automaton.states.iter().filter(|state| most(state) > unjinja_runtime::MAX_MARKERS);
-    over.map(|state| {
-        format!(
-            "more than {} markers may come in one place, where {:?} does",
-            unjinja_runtime::MAX_MARKERS,
-            state.arms[0].core
-        )
+    let over = states.iter().filter(|state| most(state) > MAX_MARKERS);
+    over.filter_map(|state| {
+        let first = state.markers.list().first()?;
+        Some(format!("more than {MAX_MARKERS} markers may come in one place, where {:?} does", first.core))
     })
     .collect()
 }
@@ -188,81 +181,3 @@ fn runtime_channel(channel: Channel) -> unjinja_runtime::Channel {
         Channel::Reasoning => unjinja_runtime::Channel::Reasoning,
     }
 }
-
-/// Formats generated items as Rust source.
-///
-/// # Errors
-/// Where the tokens are no Rust items.
-pub fn format(tokens: TokenStream) -> Result<String, syn::Error> {
-    Ok(spaced(&prettyplease::unparse(&syn::parse2(tokens)?)))
-}
-
-/// Puts a blank line between items, as people do.
-fn spaced(source: &str) -> String {
-    let mut out = String::with_capacity(source.len());
-    let mut previous = "";
-    for line in source.lines() {
-        let body = line.trim_start();
-        let depth = line.len() - body.len();
-        let begins = ["/// ", "#[", "pub fn ", "fn ", "impl ", "pub mod ", "pub const ", "const "];
-        let begins = depth <= 4 && begins.iter().any(|start| body.starts_with(start));
-        let attached = previous.is_empty()
-            || previous.ends_with('{')
-            || previous.trim_start().starts_with("///")
-            || previous.trim_start().starts_with("#[");
-        // Short constants stand together.
-        let short = previous.ends_with(';') && body.starts_with("const ");
-        if begins && !attached && !short && (depth == 0 || body.starts_with("fn ")) {
-            out.push('\n');
-        }
-        out.push_str(line);
-        out.push('\n');
-        previous = line;
-    }
-    out
-}
-
-/// The Rust source of one model's module, with a preamble that says what made it.
-///
-/// # Errors
-/// Where the spec cannot be lowered.
-pub fn source(spec: &FormatSpec) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let lowered = Lowered::new(spec)?;
-    let body = format(lowered.tokens(spec, &quote!(unjinja_runtime)))?;
-    let info = &spec.template;
-    Ok(format!(
-        "// @generated by unjinja from the format spec `{}` (template {}). Do not edit: change the spec.\n\n{body}",
-        info.name,
-        info.file.escape_debug(),
-    ))
-}
-
-/// A module of this name that holds a model's parser.
-///
-/// # Errors
-/// Where the spec cannot be lowered.
-pub fn module(spec: &FormatSpec, runtime: &TokenStream) -> Result<TokenStream, LowerError> {
-    let body = Lowered::new(spec)?.tokens(spec, runtime);
-    let name = format_ident!("{}", spec.template.name);
-    let doc = format!(" Parser for the format of {}.", described(spec));
-    Ok(quote!(#[doc = #doc] pub mod #name { #body }))
-}
-
-fn described(spec: &FormatSpec) -> String {
-    let info = &spec.template;
-    let source = if info.source.is_empty() { &info.file } else { &info.source };
-    source.escape_debug().to_string()
-}
-
-/// For a build script that has specs only: compiles every `*.toml` of `folder` (with `*.overlay.toml` merged over it)
-/// into modules, and writes them to `out`. Prints what cargo has to watch.
-///
-/// # Errors
-/// Unreadable files, and specs that cannot be read or lowered; all of them at once.
-pub fn compile_specs(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Vec<FormatSpec>, SpecsError> {
-    specs::compile(folder.as_ref(), out.as_ref())
-}
-
-mod specs;
-
-pub use specs::{Sources, SpecsError, read_specs, sources, table};

@@ -1,10 +1,13 @@
 //! From a format spec to a plan: markers are split into cores and layout, and put in the order in which they may
 //! stand in a turn.
 
+use std::borrow::Cow;
+
 use unjinja_runtime::Channel;
+use unjinja_runtime::abi_2::{Action, ArgumentKind, CallShape, Hole, Origin};
 use unjinja_spec::{CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
 
-use crate::plan::{Action, ArgumentKind, Expr, Hole, Literal, ObjectShape, Plan, Role};
+use crate::plan::{self, Expr, Literal, Plan, Role};
 
 /// The plan of a spec's turn.
 pub(crate) fn plan(spec: &FormatSpec) -> Plan {
@@ -17,7 +20,7 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         if reasoning.ended_by_call {
             until.push(Role::CallOpen);
         }
-        let hole = Expr::Hole(Hole::Text { channel: Channel::Reasoning, until });
+        let hole = Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Reasoning), until });
         let close = sequence(vec![
             marker(spec, "reasoning.end", &reasoning.end, Role::ReasoningEnd),
             Expr::Act(Action::CloseReasoning),
@@ -41,8 +44,8 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         parts.push(sequence(vec![marker(spec, "content.start", &spec.content.start, Role::ContentFrame)]));
         parts.push(sequence(vec![marker(spec, "content.end", &spec.content.end, Role::ContentFrame)]));
     }
-    parts.push(Expr::Hole(Hole::Text {
-        channel: Channel::Content,
+    parts.push(Expr::Hole(plan::Hole {
+        reads: Hole::Text(Channel::Content),
         until: vec![Role::ReasoningStart, Role::ContentFrame, Role::CallOpen, Role::TurnEnd],
     }));
     if spec.tools.format != ToolFormat::None {
@@ -57,7 +60,8 @@ fn repeated_start(spec: &FormatSpec) -> Expr {
     let last = core.rfind('<').filter(|_| core.ends_with('>')).map_or("", |at| &core[at..]);
     let mut starts: Vec<Expr> = Vec::new();
     for text in [core, last] {
-        let start = Expr::Literal(literal("turn.assistant_start", text, Role::Inner));
+        let literal = literal("turn.assistant_start", text, Role::Inner);
+        let start = Expr::Literal(Literal { origin: Origin::Recovery, ..literal });
         if !is_empty(&start) && !starts.contains(&start) && is_tag(&start) {
             starts.push(start);
         }
@@ -99,19 +103,19 @@ fn native_calls(spec: &FormatSpec) -> Expr {
     let section_end = marker(spec, "tools.section_end", &tools.section_end, Role::Inner);
     let start = marker(spec, "tools.per_call_start", &tools.per_call_start, Role::CallOpen);
     let bare = is_empty(&section) && is_empty(&start);
-    let object = Expr::Hole(Hole::Object(ObjectShape {
-        function_field: tools.function_field.clone(),
-        name_field: tools.name_field.clone(),
-        args_field: tools.args_field.clone(),
-        id_field: if tools.id_field.is_empty() { tools.gen_id_field.clone() } else { tools.id_field.clone() },
-        other_keys: other_keys(spec),
+    let object = hole(Hole::Object(Cow::Owned(CallShape {
+        function_field: tools.function_field.clone().into(),
+        name_field: tools.name_field.clone().into(),
+        args_field: tools.args_field.clone().into(),
+        id_field: if tools.id_field.is_empty() { tools.gen_id_field.clone() } else { tools.id_field.clone() }.into(),
+        keys: other_keys(spec).into(),
         name_is_key: tools.fun_name_is_key,
         python: tools.uses_python_dicts,
-        bare,
-    }));
+        strict: bare,
+    })));
     let end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
     let ended = || Expr::Act(Action::EndCall);
-    let hold = || Expr::Act(Action::Hold);
+    let hold = || Expr::Act(Action::Speculate);
     let body = sequence(vec![object.clone(), end.clone().optional(), ended()]);
     let closing = || symbol("]", Role::Inner).optional();
     if tools.tools_array_wrapped && !bare {
@@ -145,10 +149,10 @@ fn native_calls(spec: &FormatSpec) -> Expr {
 }
 
 /// The keys that a template writes beside those that mean something.
-fn other_keys(spec: &FormatSpec) -> Vec<String> {
+fn other_keys(spec: &FormatSpec) -> Vec<Cow<'static, str>> {
     let tools = &spec.tools;
     let known = [&tools.function_field, &tools.name_field, &tools.args_field, &tools.id_field, &tools.gen_id_field];
-    tools.parameter_order.iter().filter(|key| !known.contains(key)).cloned().collect()
+    tools.parameter_order.iter().filter(|key| !known.contains(key)).map(|key| key.clone().into()).collect()
 }
 
 /// Calls whose name stands outside JSON.
@@ -164,7 +168,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     let id_value = |key_before, key_after| {
         sequence(vec![
             marker(spec, key_before, &id.prefix, Role::Inner),
-            Expr::Hole(Hole::Id),
+            hole(Hole::Id),
             Expr::Act(Action::Id),
             marker(spec, key_after, &id.suffix, Role::Inner),
         ])
@@ -173,7 +177,9 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         if id.position == position { id_value("tools.call_id.prefix", "tools.call_id.suffix") } else { Expr::empty() }
     };
     let named = match id.position {
-        CallIdPosition::InName => Action::StartLabelled { prefix: id.prefix.clone(), separator: id.suffix.clone() },
+        CallIdPosition::InName => {
+            Action::StartLabelled { prefix: id.prefix.clone().into(), separator: id.suffix.clone().into() }
+        }
         _ if is_symbol(&tools.section_start)
             && is_symbol(&tools.per_call_start)
             && is_symbol(&function.name_prefix) =>
@@ -196,7 +202,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
             sequence(vec![
                 marker(spec, "tools.call_id.prefix", &id.prefix, Role::Inner),
-                Expr::Hole(Hole::Id),
+                hole(Hole::Id),
                 Expr::Act(Action::Id),
             ])
             .optional(),
@@ -204,13 +210,13 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         ]),
         _ => Expr::empty(),
     };
-    let mut body = vec![Expr::Hole(Hole::Name), Expr::Act(named), name_suffix.clone(), between];
+    let mut body = vec![hole(Hole::Name), Expr::Act(named), name_suffix.clone(), between];
     let args_start = marker(spec, "tools.arguments.start", &arguments.start, Role::Inner);
     let args_end = marker(spec, "tools.arguments.end", &arguments.end, Role::Inner);
     let close = marker(spec, "tools.function.close", &function.close, Role::Inner);
     let call_end = marker(spec, "tools.per_call_end", &tools.per_call_end, Role::Inner);
     if tools.format == ToolFormat::TagWithJson {
-        let hole = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
+        let arguments = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
         let needs_brace = is_empty(&args_start)
             && function.name_suffix.trim().is_empty()
             && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
@@ -219,7 +225,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
             body.push(Expr::Literal(Literal { peek: true, ..literal("tools.arguments", "{", Role::Inner) }));
         }
         body.extend([
-            Expr::Hole(hole),
+            hole(arguments),
             args_end.optional(),
             close.optional(),
             id_at(CallIdPosition::PostArgs).optional(),
@@ -252,7 +258,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         }
         body.push(Expr::Choice(closings));
     }
-    let hold = || Expr::Act(Action::Hold);
+    let hold = || Expr::Act(Action::Speculate);
     let first = sequence([vec![section, header.clone()], body.clone()].concat());
     let first = match alone {
         Some(prefix) => {
@@ -273,15 +279,15 @@ fn argument(spec: &FormatSpec) -> Expr {
     let arguments = &tools.arguments;
     let inner = |key, text: &str| marker(spec, key, text, Role::Inner);
     let value = |kind, suffix_key, suffix: &str| {
-        let hole = match kind {
-            ArgumentKind::Literal => Hole::Literal { quote: arguments.quote.clone() },
+        let reads = match kind {
+            ArgumentKind::Literal => Hole::Literal(arguments.quote.clone().into()),
             _ => Hole::Value,
         };
         sequence(vec![
             Expr::Act(Action::Argument(kind)),
             inner(suffix_key, suffix),
             inner("tools.arguments.value_prefix", &arguments.value_prefix),
-            Expr::Hole(hole),
+            hole(reads),
             Expr::Act(Action::EndArgument),
             confirmed(inner("tools.arguments.value_suffix", &arguments.value_suffix)),
         ])
@@ -298,7 +304,7 @@ fn argument(spec: &FormatSpec) -> Expr {
         Expr::Choice(vec![suffix(ArgumentKind::Text), other])
     };
     let name = inner("tools.arguments.name_prefix", &arguments.name_prefix);
-    sequence(vec![name, Expr::Hole(Hole::ArgumentName), rest])
+    sequence(vec![name, hole(Hole::ArgumentName), rest])
 }
 
 /// Whether a marker is nothing but punctuation, which announces no call.
@@ -307,6 +313,10 @@ fn is_symbol(text: &str) -> bool {
 }
 
 // ----- pieces -----
+
+fn hole(reads: Hole) -> Expr {
+    Expr::Hole(reads.into())
+}
 
 fn sequence(items: Vec<Expr>) -> Expr {
     let mut flat: Vec<Expr> = Vec::new();
@@ -398,6 +408,7 @@ fn literal(key: &'static str, text: &str, role: Role) -> Literal {
         role,
         confirm: false,
         peek: false,
+        origin: Origin::Canonical,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "rust")]
 use quote::quote;
 use unjinja_spec::{FormatSpec, Overlay, ReasoningMode};
 
@@ -58,14 +59,21 @@ fn read_spec(path: &Path) -> Result<FormatSpec, String> {
     overlay.apply(&spec).map_err(|e| e.to_string())
 }
 
-pub(crate) fn compile(folder: &Path, out: &Path) -> Result<Vec<FormatSpec>, SpecsError> {
+/// For a build script that has specs only: compiles every `*.toml` of `folder` (with `*.overlay.toml` merged over it)
+/// into modules, and writes them to `out`. Prints what cargo has to watch.
+///
+/// # Errors
+/// Unreadable files, and specs that cannot be read or lowered; all of them at once.
+#[cfg(feature = "rust")]
+pub fn compile_specs(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Vec<FormatSpec>, SpecsError> {
+    let (folder, out) = (folder.as_ref(), out.as_ref());
     println!("cargo::rerun-if-changed={}", folder.display());
     let (mut modules, mut problems, mut specs) = (Vec::new(), Vec::new(), Vec::new());
     for (path, spec) in read_specs(folder)? {
         if spec.unsupported.is_some() {
             continue;
         }
-        match crate::module(&spec, &quote!(unjinja_runtime)) {
+        match crate::rust::module(&spec, &quote!(unjinja_runtime)) {
             Ok(module) => {
                 let feature = &spec.template.name;
                 modules.push(quote!(#[cfg(feature = #feature)] #module));
@@ -77,12 +85,13 @@ pub(crate) fn compile(folder: &Path, out: &Path) -> Result<Vec<FormatSpec>, Spec
     if !problems.is_empty() {
         return Err(SpecsError { problems });
     }
-    let source = crate::format(quote!(#(#modules)*)).map_err(|e| SpecsError { problems: vec![e.to_string()] })?;
+    let source = crate::rust::format(quote!(#(#modules)*)).map_err(|e| SpecsError { problems: vec![e.to_string()] })?;
     std::fs::write(out, source).map_err(|e| SpecsError { problems: vec![format!("{}: {e}", out.display())] })?;
     Ok(specs)
 }
 
 /// The files of a crate that commits its generated code.
+#[cfg(feature = "rust")]
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// One module per spec: its name and its Rust.
@@ -95,6 +104,7 @@ pub struct Sources {
 ///
 /// # Errors
 /// Unreadable files, and specs that cannot be read or lowered; all of them at once.
+#[cfg(feature = "rust")]
 pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
     let (mut modules, mut items, mut parsers, mut problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut overlays = Vec::new();
@@ -107,12 +117,12 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
             let (sha256, file) = (&spec.template.sha256, format!("../specs/{name}.overlay.toml"));
             overlays.push(quote!((#sha256, include_str!(#file))));
         }
-        match crate::source(&spec) {
+        match crate::rust::source(&spec) {
             Ok(source) => modules.push((name.clone(), source)),
             Err(error) => problems.push(format!("{}: {error}", path.display())),
         }
         let ident = quote::format_ident!("{name}");
-        let doc = format!(" Parser for the format of {}.", crate::described(&spec));
+        let doc = format!(" Parser for the format of {}.", crate::rust::described(&crate::info(&spec)));
         items.push(quote! {
             #[cfg(any(feature = "all", feature = #name))]
             #[doc = #doc]
@@ -123,7 +133,7 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
     if !problems.is_empty() {
         return Err(SpecsError { problems });
     }
-    let list = crate::format(quote! {
+    let list = crate::rust::format(quote! {
         use unjinja_runtime::ChatParser;
 
         #(#items)*

@@ -1,17 +1,18 @@
 //! Specs of which no parser can be made: each says why.
 
-use unjinja_codegen::Lowered;
+use unjinja_codegen::interpreter;
+use unjinja_runtime::Interpreter;
 use unjinja_spec::FormatSpec;
 
 type Failure = Box<dyn std::error::Error>;
 
 /// The committed spec of a model, with these alternatives of its opening marker.
-fn with_alternatives(alternatives: &[String]) -> Result<Result<Lowered, String>, Failure> {
+fn with_alternatives(alternatives: &[String]) -> Result<Result<Interpreter, String>, Failure> {
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/specs/qwen_qwen3_0_6b.toml"))?;
     let mut spec = FormatSpec::from_toml(&text, "qwen_qwen3_0_6b.toml")?;
     spec.alternatives.insert("tools.per_call_start".to_owned(), alternatives.to_vec());
-    Ok(Lowered::new(&spec).map_err(|error| error.to_string()))
+    Ok(interpreter(&spec).map_err(|error| error.to_string()))
 }
 
 #[test]

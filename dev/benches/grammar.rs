@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use unjinja::Tools;
-use unjinja::grammar::{Builder, GrammarOptions, choice, compile_schema};
+use unjinja::{GrammarExt, GrammarOptions};
+use unjinja_grammar::{Builder, choice, compile_schema};
 
 const TOOLS: usize = 32;
 
@@ -46,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("  their grammar         {:8.1} µs   {:.1} times that", micros(built), micros(built) / micros(read));
         // The whole grammar of a turn, as a server asks for it.
         let tools = tools(&schemas)?;
-        for parser in unjinja_app::all().iter().filter(|parser| TURNS.contains(&parser.facts().name)) {
+        for parser in unjinja_app::all().iter().filter(|parser| TURNS.contains(&&*parser.info().name)) {
             let mut building = Vec::new();
             for _ in 0..passes {
                 let start = Instant::now();
@@ -54,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 building.push(start.elapsed());
             }
             let built = micros(median(&mut building));
-            println!("  turn, {:<15} {built:8.1} µs   {:.1} times that", parser.facts().name, built / micros(read));
+            println!("  turn, {:<15} {built:8.1} µs   {:.1} times that", parser.info().name, built / micros(read));
         }
     }
     Ok(())

@@ -55,7 +55,7 @@ fn calibrate() -> Result<(), Failure> {
 
 /// The peak at each stage, above the peak after the first MiB, in KiB.
 fn measure(workload: &Workload) -> Result<[u64; 3], Failure> {
-    let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == workload.format);
+    let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == workload.format);
     let parser: &dyn ChatParser = parser.ok_or("a format without a parser")?;
     let mut stream = parser.stream(&workload.options()?);
     let output = workload.output.as_bytes();

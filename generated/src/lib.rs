@@ -36,13 +36,13 @@ pub fn all() -> &'static [&'static dyn ChatParser] {
 
 /// The parser of the spec with this name.
 pub fn by_name(name: &str) -> Option<&'static dyn ChatParser> {
-    all().iter().copied().find(|parser| parser.facts().name == name)
+    all().iter().copied().find(|parser| parser.info().name == name)
 }
 
 /// The parser whose spec was made from a template file of this name, with or without folders before it.
 pub fn by_file(file: &str) -> Option<&'static dyn ChatParser> {
     let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    all().iter().copied().find(|parser| parser.facts().files.contains(&file))
+    all().iter().copied().find(|parser| parser.info().files.iter().any(|known| known == file))
 }
 
 /// The parser whose spec was made from exactly this template text.
@@ -56,7 +56,7 @@ pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
         let _ = write!(hash, "{byte:02x}");
         hash
     });
-    all().iter().copied().find(|parser| parser.facts().sha256 == hash)
+    all().iter().copied().find(|parser| parser.info().sha256 == hash)
 }
 
 /// The overlay, as TOML, that corrects what the analysis finds for the template with this SHA-256.

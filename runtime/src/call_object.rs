@@ -11,6 +11,7 @@ use usual::Head;
 use crate::io::{MAX_NAME, PIECE};
 use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token};
 use crate::markers::Begins;
+use crate::program::{List, Text};
 use crate::python::Translator;
 use crate::search::whole_characters;
 use crate::short::Short;
@@ -24,37 +25,38 @@ use crate::short::Short;
 /// | `{"f": {…}}`, with `name_is_key` | | | | |
 ///
 /// Keys may come in any order, and others among them are skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CallShape<'p> {
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CallShape {
     /// The key of a nested object that holds the name and the arguments; empty where they are not nested.
-    pub function_field: &'p str,
+    pub function_field: Text,
     /// The key of the name; not looked at with `name_is_key`.
-    pub name_field: &'p str,
+    pub name_field: Text,
     /// The key of the arguments; not looked at with `name_is_key`.
-    pub args_field: &'p str,
+    pub args_field: Text,
     /// The key of the call's id, in the object itself or the nested one; empty where the format has none.
-    pub id_field: &'p str,
+    pub id_field: Text,
     /// The first key is the name and its value the arguments.
     pub name_is_key: bool,
     /// The object is a Python dict, which [`call_dict`](crate::Io::call_dict) reads.
     pub python: bool,
     /// Other keys that the format writes.
-    pub keys: &'p [&'p str],
-    /// Before the name, a key that is none of these makes it no call.
+    pub keys: List<Text>,
+    /// Nothing but the object announces the call: only an offered name makes it one, and before the name only the keys above
+    /// may come.
     pub strict: bool,
 }
 
-impl CallShape<'_> {
+impl CallShape {
     /// What a key stands for, so many braces deep.
     fn role(&self, key: &[u8], depth: u8) -> Role {
         let is = |field: &str| !field.is_empty() && key == field.as_bytes();
         let nested = depth > 1 || self.function_field.is_empty();
         match () {
-            () if is(self.id_field) => Role::Id,
+            () if is(&self.id_field) => Role::Id,
             () if self.name_is_key => Role::NameAsKey,
-            () if depth == 1 && is(self.function_field) => Role::Function,
-            () if nested && is(self.name_field) => Role::Name,
-            () if nested && is(self.args_field) => Role::Arguments,
+            () if depth == 1 && is(&self.function_field) => Role::Function,
+            () if nested && is(&self.name_field) => Role::Name,
+            () if nested && is(&self.args_field) => Role::Arguments,
             () => Role::Other,
         }
     }
@@ -66,9 +68,12 @@ impl CallShape<'_> {
 
     /// Whether a key that begins like this may be one of the fields.
     fn knows(&self, beginning: &[u8]) -> bool {
-        let fields = [self.function_field, self.name_field, self.args_field, self.id_field];
+        let fields = [&self.function_field, &self.name_field, &self.args_field, &self.id_field];
         self.name_is_key
-            || fields.iter().chain(self.keys).any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
+            || fields
+                .into_iter()
+                .chain(&*self.keys)
+                .any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
     }
 }
 
@@ -211,7 +216,7 @@ impl CallObject {
     /// which one of `stops` may begin, at or after `from`.
     pub(crate) fn next<S: Syntax>(
         &mut self,
-        shape: &CallShape<'_>,
+        shape: &CallShape,
         bytes: &[u8],
         from: usize,
         stops: &Begins,
@@ -434,7 +439,7 @@ impl CallObject {
     }
 
     /// Bytes of a key.
-    fn in_key<S: Syntax>(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Step {
+    fn in_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Step {
         // Of a strict one each byte may be one too many.
         if self.named || !shape.strict {
             match self.run::<S>(bytes) {
@@ -454,7 +459,7 @@ impl CallObject {
         self.end_key(shape, count)
     }
 
-    fn end_key(&mut self, shape: &CallShape<'_>, count: usize) -> Step {
+    fn end_key(&mut self, shape: &CallShape, count: usize) -> Step {
         let key = self.text.as_bytes();
         let role = if self.too_long { Role::Other } else { shape.role(key, self.depth) };
         if shape.strict && !self.named && !shape.is_known(key, self.depth) {

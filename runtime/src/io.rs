@@ -16,9 +16,10 @@ use crate::call_object::CallObject;
 use crate::event::{Channel, Event};
 use crate::fence::Filter;
 use crate::json::Scanner;
-use crate::machine::{Found, State};
+use crate::machine::Found;
 use crate::markers::{Marker, Markers};
 use crate::options::Options;
+use crate::program::StateId;
 use crate::python::Translator;
 use crate::quoted::Translator as Quoted;
 use crate::search::{self, Candidate, Look, Skip};
@@ -49,7 +50,7 @@ struct Hold {
     /// Where the opening marker stands.
     marker: usize,
     /// Where to go on then.
-    state: State,
+    state: StateId,
 }
 
 /// Which of the readers is in the middle of a value.
@@ -222,7 +223,7 @@ impl Io<'_> {
     // ----- reading -----
 
     /// Plain text of a channel, up to one of `markers`.
-    pub fn text(&mut self, channel: Channel, markers: &Markers<'_>) -> Found {
+    pub fn text(&mut self, channel: Channel, markers: &Markers) -> Found {
         let stretch = self.until(markers);
         if stretch.from < stretch.to {
             self.emit_text(channel, stretch.from, stretch.to);
@@ -235,7 +236,7 @@ impl Io<'_> {
 
     /// The raw text of an argument's value, up to one of `markers`; it was announced by
     /// [`argument`](Self::argument).
-    pub fn value(&mut self, markers: &Markers<'_>) -> Found {
+    pub fn value(&mut self, markers: &Markers) -> Found {
         let stretch = self.until(markers);
         if stretch.from < stretch.to {
             self.emit_value(stretch.from, stretch.to);
@@ -247,16 +248,16 @@ impl Io<'_> {
     }
 
     /// One of `markers`, white space aside; `Found::Other` where something else stands.
-    pub fn expect(&mut self, markers: &Markers<'_>) -> Found {
+    pub fn expect(&mut self, markers: &Markers) -> Found {
         self.one_of(markers, false)
     }
 
     /// One of `markers`, with no other white space before it than its own; `Found::Other` where something else stands.
-    pub fn expect_here(&mut self, markers: &Markers<'_>) -> Found {
+    pub fn expect_here(&mut self, markers: &Markers) -> Found {
         self.one_of(markers, true)
     }
 
-    fn one_of(&mut self, markers: &Markers<'_>, exactly: bool) -> Found {
+    fn one_of(&mut self, markers: &Markers, exactly: bool) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
         }
@@ -283,8 +284,8 @@ impl Io<'_> {
         }
         match self.memory.look.compare(self.text, at, markers, self.last) {
             Candidate::Full { index, .. } => {
-                let marker = &markers.list[index];
-                let end = search::trim_before(&self.text[pos..at], marker.before);
+                let marker = &markers.list()[index];
+                let end = search::trim_before(&self.text[pos..at], &marker.before);
                 if exactly && end > 0 {
                     return other(self);
                 }
@@ -321,7 +322,7 @@ impl Io<'_> {
     }
 
     /// Goes on to one of `markers`, and takes it. What is before it is left to be sent.
-    fn until(&mut self, markers: &Markers<'_>) -> Stretch {
+    fn until(&mut self, markers: &Markers) -> Stretch {
         let from = self.memory.pos;
         if !self.skip_layout() {
             return Stretch { from, to: from, found: Found::Wait, quiet: false };
@@ -334,8 +335,8 @@ impl Io<'_> {
             Candidate::None => (self.text.len(), None),
         };
         if let Some(index) = found {
-            let marker = &markers.list[index];
-            let to = from + search::trim_before(&self.text[from..at], marker.before);
+            let marker = &markers.list()[index];
+            let to = from + search::trim_before(&self.text[from..at], &marker.before);
             self.take(marker, at, to);
             return Stretch { from, to, found: Found::Marker(index), quiet: false };
         }
@@ -359,14 +360,14 @@ impl Io<'_> {
         search::whole_characters(&self.text[from..to])
     }
 
-    fn take(&mut self, marker: &Marker<'_>, at: usize, text_end: usize) {
+    fn take(&mut self, marker: &Marker, at: usize, text_end: usize) {
         self.memory.text_end = text_end;
         self.memory.marker_at = at;
         self.memory.pos = at;
         self.memory.skip.clear();
         if marker.take {
             self.memory.pos += marker.core.len();
-            self.memory.skip.set(marker.after);
+            self.memory.skip.set(&marker.after);
         }
         self.memory.look.restart(self.memory.pos);
     }

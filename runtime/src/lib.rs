@@ -4,13 +4,14 @@
 mod call_object;
 mod event;
 mod fence;
-pub mod grammar;
+mod interpret;
 mod io;
 mod json;
 mod machine;
 mod markers;
 mod message;
 mod options;
+mod program;
 mod python;
 mod quoted;
 mod search;
@@ -19,24 +20,39 @@ mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tools;
+#[cfg(feature = "trace")]
+pub mod trace;
+mod trigger;
 mod value;
 
-pub use call_object::CallShape;
 pub use event::{Channel, Event};
-pub use grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice, Trigger};
-#[cfg(feature = "trace")]
-pub use io::Place;
-pub use io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
+pub use interpret::Interpreter;
 pub use json::close as close_json;
-pub use machine::{Entry, Facts, Flow, Found, Machine, State};
-pub use markers::{Confirm, MAX_MARKERS, Marker, Markers, Needle, Search};
 pub use message::*;
 pub use options::Options;
-#[cfg(feature = "trace")]
-pub use stream::read_at_once;
+pub use program::{Entry, ModelInfo, Program};
 pub use stream::{ChatParser, ChatStream, Chunk, Stream, parse, parse_borrowed};
 pub use tools::*;
+pub use trigger::Trigger;
 pub use value::Types;
+
+/// What generated code and the back ends of a program link: not for applications.
+///
+/// The number is the version of this interface. Generated code imports from the module of the version that it was
+/// generated for. If the number does not exist any more, the compiler says so in one error, and the code must be
+/// generated again (`unjinja codegen`, or a clean build where a macro or a build script generates it).
+#[doc(hidden)]
+pub mod abi_2 {
+    pub use crate::call_object::CallShape;
+    pub use crate::event::Channel;
+    pub use crate::io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
+    pub use crate::machine::{Flow, Found, Machine};
+    pub use crate::markers::{Confirm, MAX_MARKERS, Marker, Markers, Needle, Search};
+    pub use crate::program::*;
+    pub use crate::stream::enter;
+    pub use crate::tools::schema::{declared, type_of};
+    pub use crate::trigger::Trigger;
+}
 
 /// Reads one Python literal at the start of a text: the JSON that it stands for, and its length in bytes.
 /// `None` where there is none, or where it is not complete.

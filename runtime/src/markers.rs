@@ -1,52 +1,66 @@
 //! Markers: the pieces of syntax that a state looks for, and the way to look for them that is chosen when a parser is
 //! generated. Everything here is computed at compile time.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use crate::program::{List, Text, set};
 
 /// The most markers that one state can tell apart, and the most cores that can confirm one.
 pub const MAX_MARKERS: usize = 64;
 
 /// A piece of syntax, split into its core and the white space that the template writes on either side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marker<'p> {
-    /// What must stand there, byte for byte. Never empty.
-    pub core: &'p str,
-    /// White space before the core; syntax as far as it is there.
-    pub before: &'p str,
-    /// White space after the core; syntax as far as it is there.
-    pub after: &'p str,
-    /// What must follow before the core counts.
-    pub confirm: Confirm<'p>,
-    /// Whether the core is taken, or left for the next state to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// The required text. Never empty.
+    pub core: Text,
+    /// White space before the core. It is syntax where it is present, and is not required.
+    pub before: Text,
+    /// White space after the core. It is syntax where it is present, and is not required.
+    pub after: Text,
+    /// What must follow the core, or it is no marker.
+    pub confirm: Confirm,
+    /// Whether the core is consumed, or left for the next state to read.
     pub take: bool,
 }
 
-impl<'p> Marker<'p> {
-    /// A marker with no white space around it that needs nothing to confirm it.
-    pub const fn new(core: &'p str) -> Self {
-        Self { core, before: "", after: "", confirm: Confirm::Nothing, take: true }
+impl Marker {
+    /// A marker without white space around it that needs no confirmation.
+    pub const fn new(core: &'static str) -> Self {
+        Self {
+            core: Cow::Borrowed(core),
+            before: Cow::Borrowed(""),
+            after: Cow::Borrowed(""),
+            confirm: Confirm::Nothing,
+            take: true,
+        }
     }
 
-    /// With the white space that the template writes before and after the core.
-    pub const fn layout(mut self, before: &'p str, after: &'p str) -> Self {
-        self.before = before;
-        self.after = after;
+    /// Sets the white space that the template writes before and after the core.
+    pub const fn layout(mut self, before: &'static str, after: &'static str) -> Self {
+        set(&mut self.before, Cow::Borrowed(before));
+        set(&mut self.after, Cow::Borrowed(after));
         self
     }
 
-    /// Counts only where one of `cores`, or the end of the text, follows, white space aside.
-    pub const fn followed_by(mut self, cores: &'p [&'p str]) -> Self {
-        self.confirm = Confirm::Next(cores);
+    /// Requires that one of `cores` or the end of the text follows; white space may stand between.
+    pub const fn followed_by(mut self, cores: &'static [Text]) -> Self {
+        set(&mut self.confirm, Confirm::Next(Cow::Borrowed(cores)));
         self
     }
 
-    /// Counts only at the very end of the text.
+    /// Requires that the end of the text follows; white space may stand between.
     pub const fn at_end(mut self) -> Self {
-        self.confirm = Confirm::End;
+        set(&mut self.confirm, Confirm::End);
         self
     }
 
-    /// Is left for the next state to read.
+    /// The text that the marker consumes: its core, or nothing if the core is left for the next state.
+    pub fn consumed(&self) -> &str {
+        if self.take { &self.core } else { "" }
+    }
+
+    /// Leaves the core for the next state to read.
     pub const fn peek(mut self) -> Self {
         self.take = false;
         self
@@ -54,27 +68,43 @@ impl<'p> Marker<'p> {
 }
 
 /// What must follow a marker before it counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confirm<'p> {
-    /// Nothing: it counts at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// Nothing: the marker counts at once.
     Nothing,
-    /// One of these, or the end of the text, white space aside.
-    Next(&'p [&'p str]),
-    /// The end of the text, white space aside.
+    /// One of these texts, or the end of the output; white space may stand between.
+    Next(List<Text>),
+    /// The end of the output; white space may stand between.
     End,
+}
+
+/// The text of a `Cow` in a `const fn`.
+const fn text_of(text: &Text) -> &str {
+    match text {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(text) => text.as_str(),
+    }
+}
+
+/// The items of a `Cow` in a `const fn`.
+const fn items_of<T: Clone>(list: &List<T>) -> &[T] {
+    match list {
+        Cow::Borrowed(items) => items,
+        Cow::Owned(items) => items.as_slice(),
+    }
 }
 
 /// The markers that may come in a state, and how they are looked for.
 ///
 /// ```
-/// use unjinja_runtime::{Marker, Markers, Needle, Search};
+/// use unjinja_runtime::abi_2::{Marker, Markers, Needle, Search};
 ///
-/// const CLOSERS: Markers<'static> = Markers::new(&[Marker::new("</call>"), Marker::new("<|end|>")]);
+/// static CLOSERS: Markers = Markers::new(const { &[Marker::new("</call>"), Marker::new("<|end|>")] });
 /// assert_eq!(CLOSERS.search(), Search::One(Needle { byte: b'<', offset: 0 }));
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Markers<'p> {
-    pub(crate) list: &'p [Marker<'p>],
+#[derive(Clone, Debug)]
+pub struct Markers {
+    list: List<Marker>,
     search: Search,
     /// What that search is. By pointer: an application links only those that its parsers need.
     find: Find,
@@ -88,6 +118,13 @@ pub struct Markers<'p> {
     pub(crate) layout: ByteSet,
     /// The longest such white space, in bytes.
     pub(crate) layout_length: usize,
+}
+
+impl PartialEq for Markers {
+    /// Compares the markers; the search follows from them.
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
 }
 
 /// Where in a text a marker may begin first, and how many bytes at its end were not searched.
@@ -136,14 +173,33 @@ impl fmt::Display for Search {
     }
 }
 
-impl<'p> Markers<'p> {
+impl Markers {
     /// No markers.
-    pub const NONE: Markers<'static> = Markers::new(&[]);
+    pub const NONE: &'static Markers = {
+        static NONE: Markers = Markers::new(&[]);
+        &NONE
+    };
 
     /// These markers, and the fastest search for them. Of more than [`MAX_MARKERS`] the rest is never found.
-    pub const fn new(list: &'p [Marker<'p>]) -> Self {
-        let mut markers = Self::expected(list);
-        markers.search = choose(list, &markers.begins.firsts);
+    pub const fn new(list: &'static [Marker]) -> Self {
+        Self::expected(list).searched()
+    }
+
+    /// These markers, for a place where one of them comes next: they are compared, never searched for.
+    pub const fn expected(list: &'static [Marker]) -> Self {
+        Self::of(Cow::Borrowed(list))
+    }
+
+    /// The markers, in the order in which [`Found`](crate::abi_2::Found) counts them.
+    #[inline]
+    pub fn list(&self) -> &[Marker] {
+        &self.list
+    }
+
+    /// Adds the fastest search for the markers.
+    pub const fn searched(self) -> Self {
+        let mut markers = self;
+        markers.search = choose(items_of(&markers.list), &markers.begins.firsts);
         markers.find = match markers.search {
             Search::Nothing => Search::find_nothing,
             Search::One(_) => Search::find_one,
@@ -154,8 +210,9 @@ impl<'p> Markers<'p> {
         markers
     }
 
-    /// These markers, where they are only compared with what stands in one place, and never searched for.
-    pub const fn expected(list: &'p [Marker<'p>]) -> Self {
+    /// Markers that were made at run time, without a search; see [`searched`](Self::searched).
+    pub const fn of(markers: List<Marker>) -> Self {
+        let list = items_of(&markers);
         let mut firsts = ByteSet::EMPTY;
         let mut pairs = Pairs::NONE;
         let mut longest = 0;
@@ -163,16 +220,16 @@ impl<'p> Markers<'p> {
         let mut layout_length = 0;
         let mut at = 0;
         while at < list.len() {
-            let core = list[at].core.as_bytes();
+            let core = text_of(&list[at].core).as_bytes();
             if !core.is_empty() {
                 firsts = firsts.with(core[0]);
-                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { after(list[at].confirm) };
+                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { after(&list[at].confirm) };
                 pairs = pairs.with(core[0], &seconds);
             }
             if core.len() > longest {
                 longest = core.len();
             }
-            let before = list[at].before.as_bytes();
+            let before = text_of(&list[at].before).as_bytes();
             if before.len() > layout_length {
                 layout_length = before.len();
             }
@@ -184,16 +241,8 @@ impl<'p> Markers<'p> {
             at += 1;
         }
         let (search, find): (_, Find) = (Search::Nothing, Search::find_nothing);
-        Self {
-            list,
-            search,
-            find,
-            lasts: Lasts::of(list),
-            begins: Begins { firsts, pairs },
-            longest,
-            layout,
-            layout_length,
-        }
+        let lasts = Lasts::of(list);
+        Self { list: markers, search, find, lasts, begins: Begins { firsts, pairs }, longest, layout, layout_length }
     }
 
     /// How they are looked for.
@@ -287,12 +336,12 @@ pub(crate) struct Lasts {
 }
 
 impl Lasts {
-    const fn of(list: &[Marker<'_>]) -> Self {
+    const fn of(list: &[Marker]) -> Self {
         let mut bytes = [0; 3];
         let mut count = 0;
         let mut at = 0;
         while at < list.len() {
-            let core = list[at].core.as_bytes();
+            let core = text_of(&list[at].core).as_bytes();
             let last = if core.is_empty() { 0 } else { core[core.len() - 1] };
             let mut known = 0;
             while known < count && bytes[known] != last {
@@ -316,7 +365,7 @@ impl Lasts {
 
     /// The first whole marker by where it ends: where it begins, and where it ends. Of several that end there, the
     /// longest.
-    pub(crate) fn next(&self, text: &[u8], list: &[Marker<'_>]) -> Option<(usize, usize)> {
+    pub(crate) fn next(&self, text: &[u8], list: &[Marker]) -> Option<(usize, usize)> {
         let [a, b, c] = self.bytes;
         let mut end = 0;
         loop {
@@ -329,7 +378,7 @@ impl Lasts {
             };
             end += hit? + 1;
             let starts =
-                |marker: &Marker<'_>| text[..end].ends_with(marker.core.as_bytes()).then(|| end - marker.core.len());
+                |marker: &Marker| text[..end].ends_with(marker.core.as_bytes()).then(|| end - marker.core.len());
             if let Some(start) = list.iter().filter_map(starts).min() {
                 return Some((start, end));
             }
@@ -373,26 +422,27 @@ fn start(text: &[u8], at: usize, needles: &[Needle]) -> Option<usize> {
 }
 
 /// The bytes that may follow a marker of one byte.
-const fn after(confirm: Confirm<'_>) -> ByteSet {
+const fn after(confirm: &Confirm) -> ByteSet {
     let cores = match confirm {
         Confirm::Nothing => return ByteSet::ALL,
-        Confirm::Next(cores) => cores,
+        Confirm::Next(cores) => items_of(cores),
         Confirm::End => &[],
     };
     let mut bytes = ByteSet::of(b" \t\n\r\x0c");
     let mut at = 0;
     while at < cores.len() {
-        if cores[at].is_empty() {
+        let core = text_of(&cores[at]).as_bytes();
+        if core.is_empty() {
             return ByteSet::ALL;
         }
-        bytes = bytes.with(cores[at].as_bytes()[0]);
+        bytes = bytes.with(core[0]);
         at += 1;
     }
     bytes
 }
 
 /// The fastest search for these markers.
-const fn choose(list: &[Marker<'_>], firsts: &ByteSet) -> Search {
+const fn choose(list: &[Marker], firsts: &ByteSet) -> Search {
     if list.is_empty() {
         return Search::Nothing;
     }
@@ -402,7 +452,7 @@ const fn choose(list: &[Marker<'_>], firsts: &ByteSet) -> Search {
         let mut count = 0;
         let mut at = 0;
         while at < list.len() && count <= needles.len() {
-            let core = list[at].core.as_bytes();
+            let core = text_of(&list[at].core).as_bytes();
             if core.is_empty() {
                 return Search::Nothing;
             }
@@ -452,10 +502,10 @@ const fn rarest(core: &[u8], firsts: &ByteSet) -> Needle {
 
 /// Whether the needles of markers come in the order in which the markers begin: none stands in another marker before
 /// its own.
-const fn in_order(list: &[Marker<'_>], needles: &[Needle; 3], count: usize) -> bool {
+const fn in_order(list: &[Marker], needles: &[Needle; 3], count: usize) -> bool {
     let mut at = 0;
     while at < list.len() {
-        let core = list[at].core.as_bytes();
+        let core = text_of(&list[at].core).as_bytes();
         // The needle of this marker is the first of them that it has.
         let mut offset = 0;
         let mut found = false;
@@ -541,9 +591,13 @@ impl ByteSet {
 mod tests {
     use super::*;
 
-    fn search(cores: &[&str]) -> Search {
-        let list: Vec<Marker<'_>> = cores.iter().map(|core| Marker::new(core)).collect();
-        Markers::new(&list).search()
+    fn markers(cores: &[&'static str]) -> Markers {
+        let list: Vec<Marker> = cores.iter().map(|core| Marker::new(core)).collect();
+        Markers::of(list.into()).searched()
+    }
+
+    fn search(cores: &[&'static str]) -> Search {
+        markers(cores).search()
     }
 
     #[test]
@@ -577,8 +631,11 @@ mod tests {
         }
         assert_eq!(Pairs::NONE.with(b'<', &ByteSet::of(b"x")).with(b',', &ByteSet::ALL), Pairs::ALL);
         // What may follow one first byte may not follow all others.
-        let markers = [Marker::new("[").followed_by(&["{"]), Marker::new("{").followed_by(&["\""])];
-        let markers = Markers::new(&markers);
+        const MARKERS: &[Marker] = &[
+            Marker::new("[").followed_by(const { &[Cow::Borrowed("{")] }),
+            Marker::new("{").followed_by(const { &[Cow::Borrowed("\"")] }),
+        ];
+        let markers = Markers::new(MARKERS);
         for (text, begins) in [("[{", true), ("[ ", true), ("{\"", true), ("{{", false), ("[[", false), ("[\"", false)]
         {
             assert_eq!(markers.begins.at(text.as_bytes(), 0), begins, "{text}");
@@ -596,8 +653,7 @@ mod tests {
             &["<a", "[", ">", "{"],
             &["functools["],
         ] {
-            let list: Vec<Marker<'_>> = cores.iter().map(|core| Marker::new(core)).collect();
-            let markers = Markers::new(&list);
+            let markers = markers(cores);
             for end in 0..=text.len() {
                 let text = &text[..end];
                 // Every place where a marker stands, or is cut off by the end, is among those found.

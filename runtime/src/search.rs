@@ -81,7 +81,7 @@ impl Look {
 
     /// The first marker in `text` that was not yet passed. With `last` the text is over: what is only the beginning
     /// of a marker is none.
-    pub(crate) fn find(&mut self, text: &[u8], markers: &Markers<'_>, last: bool) -> Candidate {
+    pub(crate) fn find(&mut self, text: &[u8], markers: &Markers, last: bool) -> Candidate {
         let start = self.from;
         let (mut misses, mut patience) = (0, MISSES);
         loop {
@@ -116,10 +116,10 @@ impl Look {
 
     /// Where bytes of markers are all over the text: goes on to where one may stand whole, as its last byte shows, or to
     /// where the end of the text may cut one off.
-    fn leap(&mut self, text: &[u8], markers: &Markers<'_>) {
+    fn leap(&mut self, text: &[u8], markers: &Markers) {
         let rest = text.get(self.from..).unwrap_or_default();
         let begins = |at: &usize| markers.begins.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
-        let next = match markers.lasts.next(rest, markers.list) {
+        let next = match markers.lasts.next(rest, markers.list()) {
             // One that begins before it may go on behind it.
             Some((start, end)) => (end.saturating_sub(markers.longest)..start).find(begins).unwrap_or(start),
             None if markers.lasts.is_known() => rest.len().saturating_sub(markers.longest),
@@ -132,11 +132,11 @@ impl Look {
     /// Which marker stands exactly at `at`: the longest, and only when no longer one could still come. What was
     /// compared is remembered where more text is needed.
     #[inline]
-    pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
+    pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers, last: bool) -> Candidate {
         if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
             self.probe = None;
             if let Some(index) = at_once(text, at, markers, &mut self.work) {
-                self.work.add(index.map_or(2, |index| markers.list[index].core.len()));
+                self.work.add(index.map_or(2, |index| markers.list()[index].core.len()));
                 return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
             }
         }
@@ -145,7 +145,7 @@ impl Look {
 
     /// The same where more text is needed, or was.
     #[inline(never)]
-    fn compare_on(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
+    fn compare_on(&mut self, text: &[u8], at: usize, markers: &Markers, last: bool) -> Candidate {
         let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
         let verdict = probe.go_on(text, markers, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
@@ -157,7 +157,7 @@ impl Look {
 }
 
 /// Which marker stands at `at`, or that none does, where that is plain: all of it is there, and what confirms it.
-fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Option<Option<usize>> {
+fn at_once(text: &[u8], at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
     let rest = &text[at..];
     if rest.first().is_some_and(|&first| !markers.begins.firsts.has(first)) {
         return Some(None);
@@ -167,7 +167,7 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Op
         return None;
     }
     let mut best: Option<usize> = None;
-    for (index, marker) in markers.list.iter().enumerate() {
+    for (index, marker) in markers.list().iter().enumerate() {
         // The first two bytes tell most of them apart.
         let core = marker.core.as_bytes();
         let alike = match *core {
@@ -178,10 +178,10 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Op
         if !alike || !starts_with(rest, core) {
             continue;
         }
-        if !confirmed_at_once(&rest[core.len()..], marker.confirm, work)? {
+        if !confirmed_at_once(&rest[core.len()..], &marker.confirm, work)? {
             continue;
         }
-        if best.is_none_or(|best| goes_before(index, best, markers.list)) {
+        if best.is_none_or(|best| goes_before(index, best, markers.list())) {
             best = Some(index);
         }
     }
@@ -201,10 +201,10 @@ fn starts_with(text: &[u8], core: &[u8]) -> bool {
 }
 
 /// Whether what follows confirms a marker, where all that it takes to tell is there.
-fn confirmed_at_once(after: &[u8], confirm: Confirm<'_>, work: &mut Work) -> Option<bool> {
+fn confirmed_at_once(after: &[u8], confirm: &Confirm, work: &mut Work) -> Option<bool> {
     let cores = match confirm {
         Confirm::Nothing => return Some(true),
-        Confirm::Next(cores) => cores,
+        Confirm::Next(cores) => &**cores,
         Confirm::End => &[],
     };
     let space = after.iter().take(CONFIRM_SPACE + 1).take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -269,19 +269,19 @@ fn members(mut set: u64) -> impl Iterator<Item = usize> {
 }
 
 /// Which of two markers that stand in the same place is meant: the longer one, or of two alike the first.
-fn goes_before(one: usize, other: usize, list: &[Marker<'_>]) -> bool {
+fn goes_before(one: usize, other: usize, list: &[Marker]) -> bool {
     let key = |index: usize| (std::cmp::Reverse(list[index].core.len()), index);
     key(one) < key(other)
 }
 
 impl Probe {
-    fn new(at: usize, markers: &Markers<'_>) -> Self {
-        Self { at, read: 0, alive: all(markers.list.len()), waiting: 0, best: None, confirming: None }
+    fn new(at: usize, markers: &Markers) -> Self {
+        Self { at, read: 0, alive: all(markers.list().len()), waiting: 0, best: None, confirming: None }
     }
 
     #[inline(never)]
-    fn go_on(&mut self, text: &[u8], markers: &Markers<'_>, last: bool, work: &mut Work) -> Candidate {
-        let list = markers.list;
+    fn go_on(&mut self, text: &[u8], markers: &Markers, last: bool, work: &mut Work) -> Candidate {
+        let list = markers.list();
         let rest = &text[self.at + self.read..];
         let (mut alive, mut compared) = (0, 0);
         for index in members(self.alive) {
@@ -323,7 +323,7 @@ impl Probe {
         }
     }
 
-    fn counts(&mut self, index: usize, list: &[Marker<'_>]) {
+    fn counts(&mut self, index: usize, list: &[Marker]) {
         if self.best.is_none_or(|best| goes_before(index, best, list)) {
             self.best = Some(index);
         }
@@ -331,10 +331,10 @@ impl Probe {
 
     /// Whether what follows confirms a marker; `None` while more text is needed to tell.
     #[inline(never)]
-    fn confirm(&mut self, text: &[u8], index: usize, marker: &Marker<'_>, last: bool, work: &mut Work) -> Option<bool> {
-        let cores = match marker.confirm {
+    fn confirm(&mut self, text: &[u8], index: usize, marker: &Marker, last: bool, work: &mut Work) -> Option<bool> {
+        let cores = match &marker.confirm {
             Confirm::Nothing => return Some(true),
-            Confirm::Next(cores) => cores,
+            Confirm::Next(cores) => &**cores,
             Confirm::End => &[],
         };
         let new = || Confirming { marker: index, space: 0, read: 0, alive: all(cores.len()) };
@@ -396,7 +396,7 @@ pub(crate) fn trim_before(text: &[u8], layout: &str) -> usize {
 }
 
 /// How many bytes at the end of `text` could still belong to a marker after it.
-pub(crate) fn trailing_layout(text: &[u8], markers: &Markers<'_>) -> usize {
+pub(crate) fn trailing_layout(text: &[u8], markers: &Markers) -> usize {
     text.iter().rev().take(markers.layout_length).take_while(|byte| markers.layout.has(**byte)).count()
 }
 
@@ -489,12 +489,17 @@ pub(crate) fn whole_characters(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::text;
 
-    const MARKERS: Markers<'static> = Markers::new(&[
-        Marker::new("</p>").followed_by(&["<p>", "</f>"]),
-        Marker::new("<tool>"),
-        Marker::new("<tool>>"),
-    ]);
+    static MARKERS: Markers = Markers::new(
+        const {
+            &[
+                Marker::new("</p>").followed_by(const { &[text("<p>"), text("</f>")] }),
+                Marker::new("<tool>"),
+                Marker::new("<tool>>"),
+            ]
+        },
+    );
 
     fn find(text: &[u8], last: bool) -> Candidate {
         let whole = Look::default().find(text, &MARKERS, last);
@@ -537,8 +542,8 @@ mod tests {
 
     #[test]
     fn of_two_alike_the_first_counts_if_it_does() {
-        let markers = [Marker::new("<s>").at_end(), Marker::new("<s>")];
-        let find = |text: &[u8], last| Look::default().find(text, &Markers::new(&markers), last);
+        static MARKERS: Markers = Markers::new(const { &[Marker::new("<s>").at_end(), Marker::new("<s>")] });
+        let find = |text: &[u8], last| Look::default().find(text, &MARKERS, last);
         assert_eq!(find(b"<s>", false), Candidate::Partial { at: 0 });
         assert_eq!(find(b"<s>\n", true), Candidate::Full { index: 0, at: 0 });
         assert_eq!(find(b"<s>\nx", false), Candidate::Full { index: 1, at: 0 });

@@ -2,12 +2,11 @@
 //! Batch parsing is one push and a finish.
 
 use crate::event::{Channel, Event};
-use crate::grammar::{Grammar, GrammarError, GrammarOptions, Plan, assemble};
 use crate::io::{Io, Memory, Straight};
-use crate::machine::{Entry, Facts, Flow, Machine, State};
+use crate::machine::{Flow, Machine};
 use crate::message::{BorrowedMessage, Message};
 use crate::options::Options;
-use crate::tools::Tools;
+use crate::program::{Entry, ModelInfo, Program, StateId};
 
 /// A piece of a model's output, cut anywhere: text, or bytes, which may also be cut inside a character.
 ///
@@ -124,7 +123,7 @@ struct Core {
 /// Where a machine stands.
 struct Run {
     memory: Memory,
-    state: State,
+    state: StateId,
 }
 
 impl<M: Machine> Stream<M> {
@@ -248,16 +247,16 @@ impl Core {
 impl Run {
     /// Before the first byte, and what the prompt already wrote of the turn.
     fn begin(machine: &dyn Machine, options: &Options) -> (Self, Vec<u8>) {
-        let facts = machine.facts();
-        let state = machine.start();
-        let mut run = Self { memory: Memory::new(options), state };
-        let (entry, rest) = enter(facts, machine.entries(), options);
+        let program = machine.program();
+        let mut run = Self { memory: Memory::new(options), state: program.start };
+        let (entry, rest) = enter(program, options);
         let mut read = "";
         if let Some(entry) = entry {
             if entry.channel == Channel::Reasoning && !options.extract_reasoning {
-                run.memory.reasoning_opened(entry.text.strip_prefix(facts.assistant_start).unwrap_or(entry.text));
+                run.memory
+                    .reasoning_opened(entry.text.strip_prefix(&*program.info.assistant_start).unwrap_or(&entry.text));
             }
-            (run.state, read) = (entry.state, entry.read);
+            (run.state, read) = (entry.state, &entry.read);
         }
         let mut written = Vec::with_capacity(read.len() + rest.len() + options.continue_from.len());
         for text in [read, rest, &options.continue_from] {
@@ -290,11 +289,11 @@ impl Run {
         loop {
             match machine.step(state, &mut io) {
                 Flow::Go(next) => state = next,
-                Flow::Misfit => match io.recover() {
+                Flow::Mismatch => match io.recover() {
                     Some(next) => state = next,
                     None => {
                         io.end_call_incomplete();
-                        state = machine.plain();
+                        state = machine.program().content;
                     }
                 },
                 Flow::Wait if !last => break,
@@ -322,29 +321,26 @@ impl Run {
 }
 
 /// Where the model's output begins, and what of the prompt's text is already part of the message.
-pub(crate) fn enter<'e, 'o>(
-    facts: Facts<'e>,
-    entries: &'e [Entry<'e>],
-    options: &'o Options,
-) -> (Option<&'e Entry<'e>>, &'o str) {
+pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e Entry>, &'o str) {
+    let (entries, assistant_start) = (&*program.entries, &*program.info.assistant_start);
     let Some(prompt) = options.generation_prompt.as_deref() else {
         let wanted = entries.iter().find(|e| e.thinking == options.thinking);
         let wanted = wanted.or_else(|| entries.iter().find(|e| e.thinking.is_none()));
         return (wanted.or(entries.first()), "");
     };
     // The assistant's turn begins with the last marker that opens one; a turn of several messages is given as it is.
-    let turn = match last_of(prompt, facts.assistant_start) {
-        _ if prompt.starts_with(facts.assistant_start) => prompt,
+    let turn = match last_of(prompt, assistant_start) {
+        _ if prompt.starts_with(assistant_start) => prompt,
         Some(at) => prompt.get(at..).unwrap_or(prompt),
         None => prompt,
     };
-    let longest = entries.iter().filter(|e| turn.starts_with(e.text)).max_by_key(|e| e.text.len());
+    let longest = entries.iter().filter(|e| turn.starts_with(&*e.text)).max_by_key(|e| e.text.len());
     match longest {
-        Some(entry) if !(entry.text == facts.assistant_start && entry.channel == Channel::Reasoning) => {
+        Some(entry) if !(entry.text == assistant_start && entry.channel == Channel::Reasoning) => {
             (Some(entry), &turn[entry.text.len()..])
         }
         Some(entry) if turn == entry.text => (Some(entry), ""),
-        _ => (None, turn.strip_prefix(facts.assistant_start).unwrap_or(turn)),
+        _ => (None, turn.strip_prefix(assistant_start).unwrap_or(turn)),
     }
 }
 
@@ -418,8 +414,13 @@ const HEAD: usize = 256;
 
 /// Any model's parser.
 pub trait ChatParser: Send + Sync {
+    /// The program that the parser runs.
+    fn program(&self) -> &Program;
+
     /// Facts from the model's spec.
-    fn facts(&self) -> Facts<'_>;
+    fn info(&self) -> &ModelInfo {
+        &self.program().info
+    }
 
     /// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
     fn parse(&self, output: Chunk<'_>, options: &Options) -> Message;
@@ -430,32 +431,13 @@ pub trait ChatParser: Send + Sync {
     /// A streaming parser for one turn.
     fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send>;
 
-    /// Hands out what grammars are made of: the machine as data, and what the generation prompts say.
-    fn with_plan(&self, with: &mut dyn FnMut(&Plan<'_>, &[Entry<'_>]));
+    /// The same parser, owned. Parsers are cheap to clone.
+    fn to_boxed(&self) -> Box<dyn ChatParser>;
 }
 
-// Of the type, not of the trait: what makes grammars is not to be linked where none is made.
-impl dyn ChatParser + '_ {
-    /// A grammar for a sampler, with each tool's schema compiled in.
-    ///
-    /// # Errors
-    /// Where what is asked for cannot be had: a call without tools, or schemas that nothing satisfies.
-    pub fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        self.assemble(Some(tools), options)
-    }
-
-    /// A grammar for calls of any tool with any arguments.
-    ///
-    /// # Errors
-    /// As those of a grammar for given tools.
-    pub fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        self.assemble(None, options)
-    }
-
-    fn assemble(&self, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        let mut made = Err(GrammarError::NoPlan);
-        self.with_plan(&mut |plan, entries| made = assemble(plan, self.facts(), entries, tools, options));
-        made
+impl Clone for Box<dyn ChatParser> {
+    fn clone(&self) -> Self {
+        (**self).to_boxed()
     }
 }
 
@@ -483,8 +465,8 @@ pub trait ChatStream {
 }
 
 impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
-    fn facts(&self) -> Facts<'_> {
-        Machine::facts(self)
+    fn program(&self) -> &Program {
+        Machine::program(self)
     }
 
     fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {
@@ -499,8 +481,8 @@ impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
         Box::new(Stream::new(self.clone(), options))
     }
 
-    fn with_plan(&self, with: &mut dyn FnMut(&Plan<'_>, &[Entry<'_>])) {
-        Machine::with_plan(self, &mut |plan| with(plan, self.entries()));
+    fn to_boxed(&self) -> Box<dyn ChatParser> {
+        Box::new(self.clone())
     }
 }
 

@@ -4,41 +4,38 @@
 //!
 //! ```
 //! use unjinja_runtime::testing::{Case, json};
-//! # use unjinja_runtime::{Channel, Entry, Facts, Flow, Found, Io, Machine, Marker, Markers, State};
+//! # use unjinja_runtime::abi_2::*;
 //! # /// A format written by hand: `<think>` opens reasoning, `</think>` closes it.
 //! # #[derive(Clone)]
 //! # struct Parser;
-//! # static CONTENT: Markers<'static> = Markers::new(&[Marker::new("<think>"), Marker::new("<call>")]);
-//! # static REASONING: Markers<'static> = Markers::new(&[Marker::new("</think>")]);
-//! # static NAME: Markers<'static> = Markers::new(&[Marker::new(":")]);
-//! # static END: Markers<'static> = Markers::new(&[Marker::new("</call>")]);
+//! # static CONTENT: Markers = Markers::new(const { &[Marker::new("<think>"), Marker::new("<call>")] });
+//! # static REASONING: Markers = Markers::new(const { &[Marker::new("</think>")] });
+//! # static NAME: Markers = Markers::new(const { &[Marker::new(":")] });
+//! # static END: Markers = Markers::new(const { &[Marker::new("</call>")] });
 //! # impl Machine for Parser {
-//! #     fn facts(&self) -> Facts<'_> {
-//! #         let sha256 = "";
-//! #         Facts { name: "toy", source: "", files: &[], sha256, assistant_start: "", thinking_switch: "", preserved_tokens: &[] }
+//! #     fn program(&self) -> &Program {
+//! #         static PROGRAM: Program = Program::new(ModelInfo::EMPTY, &[], StateId(0));
+//! #         &PROGRAM
 //! #     }
-//! #     fn start(&self) -> State { State(0) }
-//! #     fn plain(&self) -> State { State(0) }
-//! #     fn entries(&self) -> &[Entry<'_>] { &[] }
-//! #     fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
+//! #     fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
 //! #         match (state.0, match state.0 {
 //! #             0 => io.text(Channel::Content, &CONTENT),
 //! #             1 => io.text(Channel::Reasoning, &REASONING),
 //! #             2 => io.name(&NAME),
-//! #             3 => io.json_arguments(&Markers::NONE),
+//! #             3 => io.json_arguments(Markers::NONE),
 //! #             _ => io.expect(&END),
 //! #         }) {
 //! #             (_, Found::Wait) => Flow::Wait,
-//! #             (0, Found::Marker(0)) => { io.open_reasoning(); Flow::Go(State(1)) }
-//! #             (0, Found::Marker(1)) => { io.hold(State(0)); Flow::Go(State(2)) }
-//! #             (1, Found::Marker(0)) => { io.close_reasoning(); Flow::Go(State(0)) }
-//! #             (2, Found::Marker(0)) => { io.start_call(); Flow::Go(State(3)) }
-//! #             (3, Found::Done) => Flow::Go(State(4)),
-//! #             (4, Found::Marker(0)) => { io.end_call(); Flow::Go(State(0)) }
-//! #             _ => Flow::Misfit,
+//! #             (0, Found::Marker(0)) => { io.open_reasoning(); Flow::Go(StateId(1)) }
+//! #             (0, Found::Marker(1)) => { io.speculate(StateId(0)); Flow::Go(StateId(2)) }
+//! #             (1, Found::Marker(0)) => { io.close_reasoning(); Flow::Go(StateId(0)) }
+//! #             (2, Found::Marker(0)) => { io.start_call(); Flow::Go(StateId(3)) }
+//! #             (3, Found::Done) => Flow::Go(StateId(4)),
+//! #             (4, Found::Marker(0)) => { io.end_call(); Flow::Go(StateId(0)) }
+//! #             _ => Flow::Mismatch,
 //! #         }
 //! #     }
-//! #     fn end(&self, _: State, _: &mut Io<'_>) -> bool { true }
+//! #     fn end(&self, _: StateId, _: &mut Io<'_>) -> bool { true }
 //! # }
 //!
 //! Case::new(r#"<think>Hm.</think>Let me look.<call>weather:{"city": "Paris"}</call>"#)

@@ -57,7 +57,7 @@ impl Types {
     }
 
     /// The types as bits, one for each constant; numbers with a fraction have one of their own.
-    pub(crate) const fn bits(self) -> u8 {
+    pub const fn bits(self) -> u8 {
         self.0
     }
 

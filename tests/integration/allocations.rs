@@ -80,7 +80,7 @@ fn each(
 ) -> Result<(), Failure> {
     let (mut failures, mut count) = (Vec::new(), BTreeMap::<String, usize>::new());
     for format in Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))? {
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == format.name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == format.name);
         let parser = parser.ok_or_else(|| format!("no parser for {}", format.name))?;
         for workload in shapes.iter().filter_map(|shape| format.workload(shape, SIZE)) {
             let options = workload.options()?;

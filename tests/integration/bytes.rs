@@ -22,7 +22,7 @@ fn a_call_behind_a_name_or_an_id_that_is_no_text_is_found_whatever_the_cut() -> 
     let (mut tried, mut found) = (0, 0);
     for model in own_models()? {
         let (spec, name) = (&model.spec, &model.spec.template.name);
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
         let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
         let (tools, id) = (&spec.tools, &spec.tools.call_id);
         let opener = [&*tools.section_start, &tools.per_call_start, &tools.function.name_prefix].concat();
@@ -60,7 +60,7 @@ fn replaced(text: &str, bytes: &[u8]) -> Vec<u8> {
 fn no_byte_is_replaced_untold() -> Result<(), Failure> {
     let (mut tried, mut told) = (0, 0);
     for case in own_cases()? {
-        let named = |parser: &&&dyn ChatParser| parser.facts().files.contains(&&*case.template);
+        let named = |parser: &&&dyn ChatParser| parser.info().files.iter().any(|file| *file == *case.template);
         let all = unjinja_app::all();
         let parser = *all.iter().find(named).ok_or("a template that is not compiled in")?;
         for at in (0..case.output.len()).filter(|&at| case.output[at].is_ascii_alphanumeric()) {
@@ -89,7 +89,7 @@ fn bytes_that_are_no_characters_are_replaced_and_told_in_every_part() -> Result<
     let mut tried = 0;
     for model in own_models()? {
         let (spec, name) = (&model.spec, &model.spec.template.name);
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
         let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
         let tools = &spec.tools;
         let call = [

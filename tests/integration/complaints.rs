@@ -31,7 +31,7 @@ impl Format {
             let info = &model.spec.template;
             let template =
                 Template::parse(&info.file, &fs::read_to_string(root().join("templates").join(&info.file))?)?;
-            let parser = parsers.iter().copied().find(|parser| parser.facts().name == info.name);
+            let parser = parsers.iter().copied().find(|parser| parser.info().name == info.name);
             all.push(Self { parser: parser.ok_or("a template that is not compiled in")?, template, model });
         }
         assert!(all.len() >= 20, "{} templates are too few to show anything", all.len());
@@ -361,7 +361,7 @@ fn other_openers_of_reasoning_open_it_and_a_label_is_none_of_it() -> Result<(), 
             for opener in [opener.as_str(), opener.trim()] {
                 let output = format!("{opener}Hm.{}Done.", spec.reasoning.end);
                 let options = Options::new().generation_prompt(&spec.turn.assistant_start);
-                let message = unjinja::parse(model.lowered.interpreter(spec), &output, &options);
+                let message = unjinja::parse(model.parser.clone(), &output, &options);
                 assert_eq!(message.reasoning_content.trim(), "Hm.", "{}: {output:?}: {message:?}", spec.template.name);
                 tried += 1;
             }

@@ -27,7 +27,7 @@ fn every_case_is_read_as_expected_interpreted_and_compiled() -> Result<(), Failu
             continue;
         };
         let compiled = unjinja_generated::by_file(&row.template).ok_or("the spec is not compiled in")?;
-        let interpreted = row.case.check(&model.lowered.interpreter(&model.spec));
+        let interpreted = row.case.check(&model.parser);
         let mut problems = Vec::new();
         for (how, result) in [("interpreted", interpreted), ("compiled", row.case.check(compiled))] {
             match result {

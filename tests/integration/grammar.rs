@@ -4,7 +4,7 @@
 use crate::support::grammar::{load, refuses, rendered, sentences, wrong_calls};
 use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
-use unjinja::grammar::{GrammarOptions, ToolChoice};
+use unjinja::{GrammarOptions, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_render::Template;
 use unjinja_spec::Channel;
@@ -30,7 +30,7 @@ fn has_calls(model: &Model) -> bool {
 fn every_constant_loads() -> Result<(), Failure> {
     let mut loaded = 0;
     for model in all_models()? {
-        let grammar = model.lowered.grammar(&model.spec, None, &GrammarOptions::new())?;
+        let grammar = unjinja_grammar::grammar(model.parser.program(), None, &GrammarOptions::new())?;
         assert_eq!(grammar.text.is_empty(), !has_calls(&model), "{}", model.spec.template.name);
         assert_eq!(grammar.lazy, !grammar.triggers.is_empty(), "{}", model.spec.template.name);
         if has_calls(&model) {
@@ -66,7 +66,7 @@ fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
     for model in all_models()?.iter().filter(|model| has_calls(model)) {
         let name = &model.spec.template.name;
         for (number, (what, offered, request)) in requests(&tools).into_iter().enumerate() {
-            let grammar = model.lowered.grammar(&model.spec, offered, &request);
+            let grammar = unjinja_grammar::grammar(model.parser.program(), offered, &request);
             let grammar = grammar.map_err(|error| format!("{name}, {what}: {error}"))?;
             let rules = load(&grammar).map_err(|error| format!("{name}, {what}: {error}"))?;
             let bare = offered.is_none() && names_must_be_offered(model);
@@ -82,7 +82,7 @@ fn what_is_drawn_is_read_as_calls() -> Result<(), Failure> {
             let mut wrong = 0;
             for sentence in drawn {
                 read += 1;
-                let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
+                let message = parse(model.parser.clone(), &sentence, &options);
                 let parallel = what != "one tool, once";
                 if !grammar.lazy
                     && !what.contains("required")
@@ -143,10 +143,10 @@ fn what_is_drawn_of_rich_schemas_fits_them() -> Result<(), Failure> {
     let mut problems = Vec::new();
     for model in all_models()?.iter().filter(|model| has_calls(model)) {
         let name = &model.spec.template.name;
-        let grammar = model.lowered.grammar(&model.spec, Some(&tools), &request)?;
+        let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &request)?;
         let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
         for sentence in sentences(&rules, 11, SENTENCES) {
-            let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
+            let message = parse(model.parser.clone(), &sentence, &options);
             // The grammar reports which keywords it does not check; those may be violated.
             let wider = |problem: &str| {
                 grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
@@ -174,11 +174,11 @@ fn answers_of_a_schema_are_read_as_its_values() -> Result<(), Failure> {
     let mut problems = Vec::new();
     for model in all_models()? {
         let name = &model.spec.template.name;
-        let grammar = model.lowered.grammar(&model.spec, Some(&Tools::empty()), &request)?;
+        let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&Tools::empty()), &request)?;
         assert!(!grammar.lazy, "{name}");
         let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
         for sentence in sentences(&rules, 12, 100) {
-            let message = parse(model.lowered.interpreter(&model.spec), &sentence, &options);
+            let message = parse(model.parser.clone(), &sentence, &options);
             let fits = match serde_json::from_str::<Value>(message.content.trim()) {
                 Ok(value) => jsonschema::is_valid(&schema, &value),
                 Err(error) => error.to_string().contains("number out of range"),
@@ -217,12 +217,12 @@ fn what_cannot_be_had_is_an_error() -> Result<(), Failure> {
         (calls, &bad, choose(ToolChoice::Auto), "the tool \"f\": no value fits the schema"),
         (calls, &tools, GrammarOptions::new().response_schema(json!(false)), "the response: no value fits the schema"),
     ] {
-        let error = model.lowered.grammar(&model.spec, Some(tools), &options).map(|grammar| grammar.text);
+        let error = unjinja_grammar::grammar(model.parser.program(), Some(tools), &options).map(|grammar| grammar.text);
         let error = error.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(expected), "{error:?}, not {expected:?}");
     }
     for (tools, choice) in [(&Tools::empty(), ToolChoice::Auto), (&Tools::empty(), ToolChoice::None)] {
-        let grammar = calls.lowered.grammar(&calls.spec, Some(tools), &choose(choice))?;
+        let grammar = unjinja_grammar::grammar(calls.parser.program(), Some(tools), &choose(choice))?;
         assert_eq!((grammar.text.as_str(), grammar.lazy), ("", false));
     }
     Ok(())
@@ -302,7 +302,7 @@ fn drawn(model: &Model, calls: &[(&str, &str)]) -> Option<String> {
         "properties": properties});
     let tools = Tools::from_openai(&json!([{"name": name, "parameters": parameters}])).ok()?;
     let options = GrammarOptions::new().parallel_tool_calls(false);
-    let grammar = model.lowered.grammar(&model.spec, Some(&tools), &options).ok()?;
+    let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &options).ok()?;
     sentences(&load(&grammar).ok()?, 5, 1).pop()
 }
 
@@ -318,7 +318,7 @@ fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> 
             GrammarOptions::new().generation_prompt(start).tool_choice(choice).parallel_tool_calls(false)
         };
         let make = |options: &GrammarOptions| {
-            let grammar = model.lowered.grammar(&model.spec, Some(&tools), options)?;
+            let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), options)?;
             let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
             Ok::<_, Failure>((grammar, rules))
         };

@@ -5,7 +5,7 @@ use crate::support::grammar::{load, refuses, rendered};
 use crate::support::{Failure, corpus, models};
 use serde_json::Value;
 use unjinja::Tools;
-use unjinja::grammar::{GrammarOptions, ToolChoice};
+use unjinja::{GrammarExt, GrammarOptions, ToolChoice};
 use unjinja_render::Template;
 
 /// The fields of a row of `cases.jsonl` that a grammar depends on.
@@ -59,7 +59,7 @@ fn every_output_that_a_peer_held_to_a_grammar_is_accepted() -> Result<(), Failur
     for row in rows(&corpus)? {
         let Some(model) = models.iter().find(|model| model.is_for(&row.template)) else { continue };
         let compiled = unjinja_generated::by_file(&row.template).ok_or("the spec is not compiled in")?;
-        let grammar = model.lowered.grammar(&model.spec, Some(&row.tools), &row.options);
+        let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&row.tools), &row.options);
         if compiled.grammar(&row.tools, &row.options) != grammar {
             problems.push(format!("{}: the compiled parser and the interpreter make different grammars", row.id));
         }
@@ -76,7 +76,7 @@ fn every_output_that_a_peer_held_to_a_grammar_is_accepted() -> Result<(), Failur
             continue;
         }
         // Also with the grammar for any tool, if the grammar is for calls.
-        let any = model.lowered.grammar(&model.spec, None, &row.options)?;
+        let any = unjinja_grammar::grammar(model.parser.program(), None, &row.options)?;
         let mut refused = refuses(&grammar, &rules, &row.output)?;
         if refused.is_none() && grammar.lazy {
             refused = refuses(&any, &load(&any)?, &row.output)?.map(|why| format!("for any tool: {why}"));

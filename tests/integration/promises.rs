@@ -2,8 +2,9 @@
 //! `reset` returns.
 
 use crate::support::{Failure, own_models};
+use unjinja::abi_2::Machine;
 use unjinja::testing::Case;
-use unjinja::{Event, Machine, Options, Stream};
+use unjinja::{Event, Options, Stream};
 use unjinja_app::{args_marker, qwen3};
 
 /// What one push reports, as text.
@@ -93,7 +94,7 @@ fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failu
     let mut tried = 0;
     for model in own_models()? {
         let (spec, name) = (&model.spec, &model.spec.template.name);
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
         let parser = parser.ok_or("a template that is not compiled in")?;
         let end = spec.turn.end.trim();
         if end.is_empty() || !spec.content.start.is_empty() {

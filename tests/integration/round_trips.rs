@@ -34,7 +34,7 @@ fn random_messages_come_back_from_every_template_at_every_cut() -> Result<(), Fa
     for model in own_models()? {
         let info = &model.spec.template;
         let template = Template::parse(&info.file, &fs::read_to_string(root().join("templates").join(&info.file))?)?;
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == info.name);
+        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == info.name);
         let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
         let verification = verify(&template, &model.spec, MESSAGES, SEED);
         assert!(verification.tried >= MESSAGES / 2, "{}: only {} can be rendered", info.name, verification.tried);

@@ -60,7 +60,7 @@ fn ordinary_text_is_looked_at_twice_at_most() -> Result<(), Failure> {
     let mut worst = Worst::default();
     for case in own_cases()? {
         let parsers = unjinja_app::all();
-        let parser = parsers.iter().find(|p| p.facts().files.contains(&case.template.as_str()));
+        let parser = parsers.iter().find(|p| p.info().files.iter().any(|file| *file == *case.template));
         let parser = *parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
         // Bytes that are not UTF-8 are not what models write.
         if std::str::from_utf8(&case.output).is_ok() {
@@ -84,9 +84,9 @@ fn no_text_is_looked_at_more_than_four_times() -> Result<(), Failure> {
     for model in own_models()?.into_iter().chain(models()?) {
         let compiled = unjinja_generated::by_name(&model.spec.template.name);
         let parsers = unjinja_app::all();
-        let own = || parsers.iter().copied().find(|p| p.facts().name == model.spec.template.name);
+        let own = || parsers.iter().copied().find(|p| p.info().name == model.spec.template.name);
         let parser = own().or(compiled).ok_or_else(|| format!("{} is not compiled in", model.spec.template.name))?;
-        for unit in units(&Markers::of(model.lowered.plan())) {
+        for unit in units(&Markers::of(&unjinja_codegen::plan(&model.spec))) {
             let text = unit.repeat(LENGTH / unit.len());
             let whose = || format!("{}: {unit:?}", model.spec.template.name);
             worst.note(ADVERSARIAL, work(parser, text.as_bytes(), &Options::new()), whose);
@@ -106,9 +106,9 @@ fn nothing_is_searched_for_further_than_the_text_has_come() -> Result<(), Failur
     let mut worst = Worst::default();
     for model in own_models()?.into_iter().chain(models()?) {
         let name = &model.spec.template.name;
-        let own = unjinja_app::all().into_iter().find(|parser| parser.facts().name == name);
+        let own = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
         let parser = own.or_else(|| unjinja_generated::by_name(name)).ok_or("a model that is not compiled in")?;
-        let markers = Markers::of(model.lowered.plan());
+        let markers = Markers::of(&unjinja_codegen::plan(&model.spec));
         for marker in markers.content.iter().chain(&markers.reasoning) {
             let first: String = marker.chars().take(1).collect();
             for text in [format!("{}{marker}", first.repeat(20)).repeat(200), marker.repeat(250 / marker.len())] {

@@ -16,7 +16,7 @@ fn formats() -> Result<Vec<Format>, Failure> {
 
 /// How the parsed workload differs from its message, in one piece and in pieces of several sizes.
 fn problems(workload: &Workload) -> Result<Vec<String>, Failure> {
-    let parser = unjinja_app::all().into_iter().find(|parser| parser.facts().name == workload.format);
+    let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == workload.format);
     let parser = parser.ok_or_else(|| format!("no parser for {}", workload.format))?;
     let options = workload.options()?;
     let mut found = Vec::new();

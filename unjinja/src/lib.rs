@@ -16,5 +16,8 @@
 
 pub use unjinja_runtime::*;
 
+#[cfg(feature = "grammar")]
+pub use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice};
+
 #[cfg(feature = "macros")]
 pub use unjinja_macros::{include_spec_parser, include_template_parser};

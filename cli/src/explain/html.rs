@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Field, Rendering};
-use unjinja_codegen::trace::StateView;
+use unjinja_runtime::trace::StateView;
 
 use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
 use crate::diagram;

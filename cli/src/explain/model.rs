@@ -4,9 +4,10 @@
 use serde::Serialize;
 use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Inconsistency, Pair, paired};
-use unjinja_codegen::Lowered;
-use unjinja_codegen::trace::{Expected, Reading, StateView, Why};
-use unjinja_runtime::grammar::{Grammar, GrammarOptions};
+use unjinja_codegen::interpreter;
+use unjinja_grammar::{Grammar, GrammarOptions};
+use unjinja_runtime::Interpreter;
+use unjinja_runtime::trace::{Expected, Reading, StateView, Why, states};
 use unjinja_runtime::{Message, Options, Tools};
 use unjinja_spec::{FormatSpec, RoundTrips};
 
@@ -321,8 +322,8 @@ impl Explanation {
         self.evidence = Some(Evidence { renders: spec.evidence.renders, round_trips: spec.evidence.round_trips });
         self.keys = keys(found, spec, &self.comparisons);
         self.toml = Some(spec.to_toml());
-        let lowered = Lowered::new(spec);
-        let states = lowered.as_ref().map(Lowered::states).unwrap_or_default();
+        let lowered = interpreter(spec);
+        let states = lowered.as_ref().map(|parser| states(parser.program())).unwrap_or_default();
         let prompts = spec.generation_prompt.iter().enumerate();
         self.generation_prompts = prompts
             .map(|(index, prompt)| PromptView {
@@ -336,8 +337,8 @@ impl Explanation {
         match lowered {
             Ok(lowered) => {
                 self.outcome = Outcome::Supported;
-                self.grammar = Some(grammar(&lowered, spec, sources));
-                self.output = sources.output.map(|output| reading(&lowered, spec, output, sources));
+                self.grammar = Some(grammar(&lowered, sources));
+                self.output = sources.output.map(|output| reading(&lowered, output, sources));
             }
             Err(error) => {
                 self.outcome = Outcome::Unsupported;
@@ -410,12 +411,12 @@ fn flatten(prefix: &str, value: &Value, keys: &mut Vec<(String, Value)>) {
     }
 }
 
-fn grammar(lowered: &Lowered, spec: &FormatSpec, sources: &Sources<'_>) -> GrammarView {
+fn grammar(parser: &Interpreter, sources: &Sources<'_>) -> GrammarView {
     let mut options = GrammarOptions::new();
     if let Some(prompt) = sources.generation_prompt {
         options = options.generation_prompt(prompt);
     }
-    let (made, problem) = match lowered.grammar(spec, sources.tools, &options) {
+    let (made, problem) = match unjinja_grammar::grammar(parser.program(), sources.tools, &options) {
         Ok(grammar) => (grammar, None),
         Err(error) => (Grammar::default(), Some(error.to_string())),
     };
@@ -427,7 +428,7 @@ fn grammar(lowered: &Lowered, spec: &FormatSpec, sources: &Sources<'_>) -> Gramm
     GrammarView { lazy: made.lazy, triggers: triggers.collect(), widened: widened.collect(), problem, text: made.text }
 }
 
-fn reading(lowered: &Lowered, spec: &FormatSpec, output: &[u8], sources: &Sources<'_>) -> OutputView {
+fn reading(parser: &Interpreter, output: &[u8], sources: &Sources<'_>) -> OutputView {
     let mut options = Options::new();
     if let Some(tools) = sources.tools {
         options = options.tools(tools);
@@ -435,7 +436,7 @@ fn reading(lowered: &Lowered, spec: &FormatSpec, output: &[u8], sources: &Source
     if let Some(prompt) = sources.generation_prompt {
         options = options.generation_prompt(prompt);
     }
-    let Reading { spans, stops, state, message, .. } = lowered.read(spec, output, &options, sources.over);
+    let Reading { spans, stops, state, message, .. } = parser.read(output, &options, sources.over);
     let text = |from: usize, to: usize| String::from_utf8_lossy(output.get(from..to).unwrap_or_default()).into_owned();
     let spans = spans.into_iter().map(|span| SpanView {
         start: span.start,
@@ -466,7 +467,7 @@ fn reading(lowered: &Lowered, spec: &FormatSpec, output: &[u8], sources: &Source
         over: sources.over,
         spans: spans.collect(),
         stops: stops.collect(),
-        expected: waits_for(lowered, &state),
+        expected: waits_for(parser, &state),
         state,
         diagnostics: message.diagnostics.iter().map(ToString::to_string).collect(),
         message,
@@ -474,8 +475,8 @@ fn reading(lowered: &Lowered, spec: &FormatSpec, output: &[u8], sources: &Source
 }
 
 /// The markers of a state.
-fn waits_for(lowered: &Lowered, state: &str) -> Vec<Expected> {
-    let states = lowered.states();
+fn waits_for(parser: &Interpreter, state: &str) -> Vec<Expected> {
+    let states = states(parser.program());
     let markers = states.iter().filter(|known| known.name == state).flat_map(|known| &known.markers);
     markers.map(|marker| Expected { key: marker.key, text: marker.text.clone() }).collect()
 }

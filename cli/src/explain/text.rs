@@ -7,7 +7,7 @@ use std::ops::Range;
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Field, Rendering};
-use unjinja_codegen::trace::{MarkerView, StateView};
+use unjinja_runtime::trace::{MarkerView, StateView};
 
 use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
 use crate::visible;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use unjinja_runtime::{ChatParser, Machine, Message, Options, Stream, Tools};
+use unjinja_runtime::{ChatParser, Message, Options, Tools};
 
 use crate::failure::Done;
 use crate::{input, whose};
@@ -12,13 +12,13 @@ use crate::{input, whose};
 pub(super) fn compiled() -> Done {
     input::lines(|line| {
         let parser = whose::of_file(input::string(line, "template")?)?;
-        Ok(Case::read(line)?.answer_dyn(parser))
+        Ok(Case::read(line)?.answer(parser))
     })
 }
 
 /// Answers lines with what is made of the templates of a folder.
 pub(super) fn interpreted(folder: &Path) -> Done {
-    whose::lines_of_folder(folder, |line, spec, lowered| Ok(Case::read(line)?.answer(lowered.interpreter(spec))))
+    whose::lines_of_folder(folder, |line, parser| Ok(Case::read(line)?.answer(parser)))
 }
 
 /// One line of cases.
@@ -61,22 +61,7 @@ impl Case {
         Ok(Self { output, chunk, options })
     }
 
-    fn answer(&self, machine: impl Machine) -> Map<String, Value> {
-        let mut message = Message::default();
-        match self.chunk {
-            None => message = unjinja_runtime::parse(machine, &self.output, &self.options),
-            Some(chunk) => {
-                let mut stream = Stream::new(machine, &self.options);
-                for piece in self.output.as_bytes().chunks(chunk) {
-                    stream.push(piece, |event| message.apply(&event));
-                }
-                stream.finish(|event| message.apply(&event));
-            }
-        }
-        row(&message)
-    }
-
-    fn answer_dyn(&self, parser: &dyn ChatParser) -> Map<String, Value> {
+    fn answer(&self, parser: &dyn ChatParser) -> Map<String, Value> {
         let Some(chunk) = self.chunk else { return row(&parser.parse(self.output.as_str().into(), &self.options)) };
         let mut message = Message::default();
         let mut stream = parser.stream(&self.options);

@@ -5,7 +5,8 @@
 
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
-use unjinja::{BorrowedMessage, Event, Machine, Message, Options, Stream};
+use unjinja::abi_2::Machine;
+use unjinja::{BorrowedMessage, Event, Message, Options, Stream};
 
 /// A compiled parser.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use unjinja_engine::Engine;
 use unjinja_gbnf::Limits;
 use unjinja_generated::all;
 use unjinja_runtime::Tools;
-use unjinja_runtime::grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice};
+use unjinja_grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice};
 use unjinja_testkit::random::Random;
 
 /// Of each grammar: sentences, and damaged sentences.
@@ -83,7 +83,7 @@ fn grammars_of_models_are_read_alike() -> Result<(), Failure> {
     let (mut grammars, mut texts, mut biggest, mut wrong) = (0, 0, 0, String::new());
     for parser in all() {
         for (what, offered, options) in requests(&tools) {
-            let name = format!("{}, {what}", parser.facts().name);
+            let name = format!("{}, {what}", parser.info().name);
             let grammar: Result<Grammar, GrammarError> = match offered {
                 Some(tools) => parser.grammar(tools, &options),
                 None => parser.grammar_for_any(&options),

@@ -44,9 +44,8 @@ fn read_before(model: &Model, options: &Options) -> BTreeSet<String> {
     if length == 0 {
         reads.insert(String::new());
     }
-    model.parser.with_plan(&mut |_, entries| {
-        reads.extend(entries.iter().map(|entry| entry.read.to_owned()).filter(|read| read.len() == length));
-    });
+    let entries = &model.parser.program().entries;
+    reads.extend(entries.iter().map(|entry| entry.read.to_string()).filter(|read| read.len() == length));
     let starts =
         model.spec.generation_prompt.iter().map(|prompt| &prompt.text).chain([&model.spec.turn.assistant_start]);
     reads.extend(starts.filter_map(|text| text.get(text.len().checked_sub(length)?..).map(str::to_owned)));

@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use unjinja::Interpreter;
 use unjinja::{ChatParser, Tools};
 use unjinja_build::Templates;
-use unjinja_codegen::Lowered;
+use unjinja_codegen::interpreter;
 use unjinja_spec::FormatSpec;
 
 /// A spec with its compiled and its interpreted parser.
 pub struct Model {
     /// The spec, with its overlay.
     pub spec: FormatSpec,
-    /// The lowered spec, for the interpreter.
-    pub lowered: Lowered,
+    /// The interpreted parser.
+    pub interpreter: Interpreter,
     /// The compiled parser.
     pub parser: &'static dyn ChatParser,
     /// Every text of the spec that may occur in an output, longest first.
@@ -45,9 +46,9 @@ static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
         .filter(|spec| spec.unsupported.is_none())
         .map(|spec| {
             let name = spec.template.name.as_str();
-            let own = parsers.iter().copied().find(|parser| parser.facts().name == name);
+            let own = parsers.iter().copied().find(|parser| parser.info().name == name);
             let parser = own.or_else(|| unjinja_generated::by_name(name)).expect("every supported spec is compiled in");
-            Model { lowered: Lowered::new(&spec).expect("a committed spec"), parser, markers: markers(&spec), spec }
+            Model { interpreter: interpreter(&spec).expect("a committed spec"), parser, markers: markers(&spec), spec }
         })
         .collect()
 });

@@ -84,11 +84,11 @@ impl Trial {
         let message = parser.parse(Chunk::Bytes(text), &self.options);
         agree("in batch", &message, &whole.message)?;
         agree("borrowed", &parser.parse_borrowed(Chunk::Bytes(text), &self.options).into_owned(), &message)?;
-        let interpreter = self.model.lowered.interpreter(&self.model.spec);
+        let interpreter = &self.model.interpreter;
         for (how, other) in [
             ("compiled, cut", Transcript::of(parser, text, &self.cut, &self.options)),
-            ("interpreted, whole", Transcript::of(&interpreter, text, &Cut::Whole, &self.options)),
-            ("interpreted, cut", Transcript::of(&interpreter, text, &self.cut, &self.options)),
+            ("interpreted, whole", Transcript::of(interpreter, text, &Cut::Whole, &self.options)),
+            ("interpreted, cut", Transcript::of(interpreter, text, &self.cut, &self.options)),
         ] {
             if other != whole {
                 return Err(format!("{how}, read otherwise\n  whole    {whole:?}\n  other    {other:?}"));

@@ -2,8 +2,8 @@
 //! Rust that contains it is valid.
 
 use serde_json::{Value, json};
-use unjinja::grammar::{GrammarOptions, ToolChoice};
 use unjinja::{DiagnosticKind, Options, Tool, Tools, parse};
+use unjinja::{GrammarExt, GrammarOptions, ToolChoice};
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_spec::ToolFormat;
 
@@ -30,7 +30,7 @@ pub fn check(model: &Model, schema: &Value) -> Result<(), String> {
     } else if !tools.is_empty() {
         request = request.tool_choice(ToolChoice::Required);
     }
-    let Ok(grammar) = model.lowered.grammar(&model.spec, Some(&tools), &request) else { return Ok(()) };
+    let Ok(grammar) = model.interpreter.grammar(&tools, &request) else { return Ok(()) };
     if grammar.text.is_empty() {
         return Ok(());
     }
@@ -38,7 +38,8 @@ pub fn check(model: &Model, schema: &Value) -> Result<(), String> {
     if model.spec.tools.format != ToolFormat::None && !tools.is_empty() && can_be_written(&tools) {
         drawn(model, &tools, &rules, &grammar.prefill)?;
     }
-    let tokens = model.lowered.tool_tokens(&model.spec, &listed.to_string(), &quote::quote!(::unjinja));
+    let tokens =
+        unjinja_codegen::rust::tool_items(model.interpreter.program(), &listed.to_string(), &quote::quote!(::unjinja));
     tokens.map_or(Ok(()), |tokens| specs::is_rust(&tokens))
 }
 
@@ -62,7 +63,7 @@ fn drawn(model: &Model, tools: &Tools, rules: &Rules, prefill: &str) -> Result<(
     for _ in 0..3 {
         let Some(sentence) = rules.sample(&mut seed, Limits { length: 200, depth: 40 }) else { return Ok(()) };
         let output = sentence.strip_prefix(prefill).unwrap_or(&sentence);
-        let message = parse(model.lowered.interpreter(&model.spec), output, &options);
+        let message = parse(model.interpreter.clone(), output, &options);
         let odd = |kind| matches!(kind, DiagnosticKind::MalformedArguments | DiagnosticKind::IncompleteCall);
         if message.tool_calls.is_empty() || message.diagnostics.iter().any(|d| odd(d.kind)) {
             let name = &model.spec.template.name;

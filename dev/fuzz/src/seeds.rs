@@ -50,7 +50,7 @@ fn outputs() -> Result<Vec<Vec<u8>>, Failure> {
             let template = Template::parse(name, &fs::read_to_string(path)?)?;
             verify(&template, &model.spec, 6, 5).turns.iter().for_each(|turn| add(&turn.body));
         }
-        if model.parser.facts().name == *name {
+        if model.parser.info().name == *name {
             add(&written(model));
         }
     }

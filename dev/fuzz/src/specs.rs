@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
+use unjinja::Interpreter;
 use unjinja::Options;
-use unjinja::grammar::GrammarOptions;
 use unjinja::testing::{Cut, Transcript};
-use unjinja_codegen::Lowered;
+use unjinja::{GrammarExt, GrammarOptions};
+use unjinja_codegen::interpreter;
 use unjinja_gbnf::Grammar as Rules;
 use unjinja_spec::FormatSpec;
 
@@ -28,12 +29,12 @@ pub fn check(text: &str) -> Result<(), String> {
         Ok(_) => return Err(format!("written, it is another spec:\n{written}")),
         Err(error) => return Err(format!("written, it cannot be read: {error}\n{written}")),
     }
-    let Ok(lowered) = Lowered::new(&spec) else { return Ok(()) };
-    let module = unjinja_codegen::module(&spec, &quote!(::unjinja)).map_err(|error| error.to_string())?;
+    let Ok(lowered) = interpreter(&spec) else { return Ok(()) };
+    let module = unjinja_codegen::rust::module(&spec, &quote!(::unjinja)).map_err(|error| error.to_string())?;
     is_rust(&module)?;
-    let source = unjinja_codegen::source(&spec).map_err(|error| error.to_string())?;
+    let source = unjinja_codegen::rust::source(&spec).map_err(|error| error.to_string())?;
     source_is_plain(&source)?;
-    if let Ok(grammar) = lowered.grammar(&spec, None, &GrammarOptions::new())
+    if let Ok(grammar) = lowered.grammar_for_any(&GrammarOptions::new())
         && !grammar.text.is_empty()
     {
         Rules::parse(&grammar.text).map_err(|error| format!("{error}\n{}", grammar.text))?;
@@ -47,7 +48,8 @@ pub fn check(text: &str) -> Result<(), String> {
 /// # Errors
 /// The property that does not hold.
 pub fn is_rust(tokens: &TokenStream) -> Result<(), String> {
-    let source = unjinja_codegen::format(tokens.clone()).map_err(|error| format!("no Rust: {error}\n{tokens}"))?;
+    let source =
+        unjinja_codegen::rust::format(tokens.clone()).map_err(|error| format!("no Rust: {error}\n{tokens}"))?;
     source_is_plain(&source)?;
     let mut names = HashSet::new();
     identifiers(source.parse().map_err(|error| format!("no tokens: {error}\n{source}"))?, &mut names);
@@ -67,7 +69,7 @@ pub fn is_rust(tokens: &TokenStream) -> Result<(), String> {
 /// Checks that a source is what it looks like: it stays the same when it is parsed and printed, and has no invisible characters.
 fn source_is_plain(source: &str) -> Result<(), String> {
     let tokens: TokenStream = source.parse().map_err(|error| format!("no tokens: {error}\n{source}"))?;
-    let again = unjinja_codegen::format(tokens).map_err(|error| format!("no Rust: {error}\n{source}"))?;
+    let again = unjinja_codegen::rust::format(tokens).map_err(|error| format!("no Rust: {error}\n{source}"))?;
     let code = match source.split_once("\n\n") {
         Some((preamble, code)) if preamble.starts_with("// @generated") => code,
         _ => source,
@@ -109,13 +111,17 @@ pub fn make_ready() {
 /// themselves.
 static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut names = HashSet::new();
-    for generator in [include_str!("../../../codegen/src/rust.rs"), include_str!("../../../codegen/src/gbnf.rs")] {
+    for generator in
+        [include_str!("../../../codegen/src/rust/mod.rs"), include_str!("../../../codegen/src/rust/grammar.rs")]
+    {
         identifiers(generator.parse().unwrap_or_default(), &mut names);
     }
     let runtime = quote!(::unjinja);
     for model in models::all() {
-        identifiers(model.lowered.tokens(&model.spec, &runtime), &mut names);
-        if let Ok(tokens) = model.lowered.tool_tokens(&model.spec, r#"[{"name": "f"}]"#, &runtime) {
+        identifiers(unjinja_codegen::rust::items(model.interpreter.program(), &runtime), &mut names);
+        if let Ok(tokens) =
+            unjinja_codegen::rust::tool_items(model.interpreter.program(), r#"[{"name": "f"}]"#, &runtime)
+        {
             identifiers(tokens, &mut names);
         }
     }
@@ -124,7 +130,7 @@ static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
 });
 
 /// Reads texts made of the spec's markers with its interpreted parser, in one piece and byte by byte.
-fn reads(spec: &FormatSpec, lowered: &Lowered) -> Result<(), String> {
+fn reads(spec: &FormatSpec, lowered: &Interpreter) -> Result<(), String> {
     let markers = models::markers(spec);
     let ordered = [
         &spec.reasoning.start,
@@ -145,7 +151,7 @@ fn reads(spec: &FormatSpec, lowered: &Lowered) -> Result<(), String> {
         &spec.turn.end,
     ]
     .concat();
-    let parser = lowered.interpreter(spec);
+    let parser = lowered.clone();
     let options = Options::new().tools(&models::TOOLS);
     for text in [ordered, markers.concat(), markers.join("x")] {
         let text = &text.as_bytes()[..text.len().min(2048)];

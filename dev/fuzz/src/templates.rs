@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use unjinja_analyzer::Naming;
-use unjinja_codegen::Lowered;
+use unjinja_codegen::interpreter;
 use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
@@ -64,8 +64,8 @@ pub fn analyze(text: &str) -> Result<(), String> {
         Err(error) => return Err(format!("the spec cannot be read: {error}\n{written}")),
     }
     if spec.unsupported.is_none() {
-        let lowered = Lowered::new(&spec).map_err(|error| format!("{error}\n{written}"))?;
-        crate::specs::is_rust(&lowered.tokens(&spec, &quote::quote!(::unjinja)))?;
+        let lowered = interpreter(&spec).map_err(|error| format!("{error}\n{written}"))?;
+        crate::specs::is_rust(&unjinja_codegen::rust::items(lowered.program(), &quote::quote!(::unjinja)))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use unjinja_gbnf::Grammar;
-use unjinja_runtime::grammar::{Builder, SchemaError, Widened, compile_schema};
+use unjinja_grammar::{Builder, SchemaError, Widened, compile_schema};
 
 /// A schema that became a grammar.
 struct Compiled {

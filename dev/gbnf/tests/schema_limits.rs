@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use unjinja_gbnf::{Grammar, Limits};
-use unjinja_runtime::grammar::{Builder, SchemaError, Widened, compile_schema};
+use unjinja_grammar::{Builder, SchemaError, Widened, compile_schema};
 
 type Compiled = (String, Vec<Widened>);
 

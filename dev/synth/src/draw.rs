@@ -114,7 +114,7 @@ pub struct How {
 pub fn draw(rng: &mut Rng) -> Drawn {
     loop {
         let drawn = attempt(rng);
-        if drawn.spec.check().is_ok() && unjinja_codegen::Lowered::new(&drawn.spec).is_ok() {
+        if drawn.spec.check().is_ok() && unjinja_codegen::interpreter(&drawn.spec).is_ok() {
             return drawn;
         }
     }

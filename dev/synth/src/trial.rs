@@ -128,7 +128,7 @@ fn examine(drawn: &Drawn, text: &str, seed: u64, back: &mut Option<FormatSpec>) 
         let all: Vec<String> = different.iter().map(|(key, what)| format!("{key}: {what}")).collect();
         return Err((Stage::Differs, key.clone(), all.join("\n")));
     }
-    if let Err(error) = unjinja_codegen::Lowered::new(&got) {
+    if let Err(error) = unjinja_codegen::interpreter(&got) {
         return Err((Stage::Refused, "lowering".to_owned(), error.to_string()));
     }
     let verified = verify(&template, &got, CONVERSATIONS, seed);

@@ -2,21 +2,33 @@
 
 use super::*;
 use crate::json::testkit::Random;
+use crate::program::{list, text};
 
-const FLAT: CallShape<'_> = CallShape {
-    function_field: "",
-    name_field: "name",
-    args_field: "arguments",
-    id_field: "id",
+const FLAT: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
     name_is_key: false,
     python: false,
-    keys: &[],
+    keys: list(&[]),
     strict: false,
 };
-const NESTED: CallShape<'_> = CallShape { function_field: "function", ..FLAT };
-const BY_KEY: CallShape<'_> = CallShape { name_field: "", args_field: "", id_field: "", name_is_key: true, ..FLAT };
-const STRICT: CallShape<'_> = CallShape { strict: true, ..FLAT };
-const PYTHON: CallShape<'_> = CallShape { python: true, ..FLAT };
+fn nested() -> CallShape {
+    CallShape { function_field: text("function"), ..FLAT }
+}
+
+fn by_key() -> CallShape {
+    CallShape { name_field: text(""), args_field: text(""), id_field: text(""), name_is_key: true, ..FLAT }
+}
+
+fn strict() -> CallShape {
+    CallShape { strict: true, ..FLAT }
+}
+
+fn python() -> CallShape {
+    CallShape { python: true, ..FLAT }
+}
 
 /// What a reader said of some bytes.
 #[derive(Debug, PartialEq, Eq, Clone)]
@@ -27,7 +39,7 @@ struct Said {
 }
 
 /// Reads in pieces. Parts are written as `name(arguments)#id`, in the order of their coming.
-fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
+fn read(shape: &CallShape, bytes: &[u8], step: usize) -> Said {
     let mut object = CallObject::default();
     let (mut parts, mut arguments) = (String::new(), String::new());
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -101,7 +113,7 @@ fn read(shape: &CallShape<'_>, bytes: &[u8], step: usize) -> Said {
     Said { parts: format!("{parts}({arguments})"), end, malformed: object.malformed() }
 }
 
-fn check(shape: &CallShape<'_>, text: &str, parts: &str, end: Progress, malformed: bool) {
+fn check(shape: &CallShape, text: &str, parts: &str, end: Progress, malformed: bool) {
     for step in [1, 2, 3, 5, 8, text.len()] {
         let said = read(shape, text.as_bytes(), step);
         assert_eq!(said, Said { parts: parts.to_owned(), end, malformed }, "{text} by {step}");
@@ -112,7 +124,7 @@ fn check(shape: &CallShape<'_>, text: &str, parts: &str, end: Progress, malforme
 fn long_translations_come_in_pieces_of_whole_characters() {
     for shift in 0..3 {
         let text = format!("{}{}", "x".repeat(shift), "\u{e9}\u{20ac}".repeat(PIECE / 2));
-        let said = |step| read(&PYTHON, format!("{{'name': 'f', 'arguments': {{'a': '{text}'}}}}").as_bytes(), step);
+        let said = |step| read(&python(), format!("{{'name': 'f', 'arguments': {{'a': '{text}'}}}}").as_bytes(), step);
         let whole = said(usize::MAX);
         assert_eq!(whole.parts, format!("f({{\"a\": \"{text}\"}})"));
         assert_eq!(said(PIECE + 1), whole);
@@ -121,7 +133,12 @@ fn long_translations_come_in_pieces_of_whole_characters() {
 
 #[test]
 fn reads_every_shape_in_every_order() {
-    let other = CallShape { name_field: "tool_name", args_field: "parameters", id_field: "tool_call_id", ..FLAT };
+    let other = CallShape {
+        name_field: text("tool_name"),
+        args_field: text("parameters"),
+        id_field: text("tool_call_id"),
+        ..FLAT
+    };
     for (shape, text, parts) in [
         (FLAT, r#"{"name": "f", "arguments": {"a": 1.50}}"#, r#"f({"a": 1.50})"#),
         (FLAT, r#"{"arguments": {"a": 1}, "name": "f"}"#, r#"f({"a": 1})"#),
@@ -146,21 +163,21 @@ fn reads_every_shape_in_every_order() {
         ),
         (FLAT, r#"{"n\u0061me": "\u0066", "arguments": {}}"#, "f({})"),
         (other, r#"{"tool_call_id": "0", "tool_name": "f", "parameters": {"a": 1}}"#, r#"#0#f({"a": 1})"#),
-        (NESTED, r#"{"type": "function", "function": {"name": "f", "arguments": {"a": {}}}, "id": "c"}"#, {
+        (nested(), r#"{"type": "function", "function": {"name": "f", "arguments": {"a": {}}}, "id": "c"}"#, {
             r#"f#c#({"a": {}})"#
         }),
-        (NESTED, r#"{"id": "c", "function": {"arguments": {}, "name": "f"}, "index": 0}"#, "#c#f({})"),
-        (NESTED, r#"{"name": "g", "function": {"id": "c", "name": "f"}}"#, "#c#f()"),
-        (BY_KEY, r#"{"f": {"a": "}"}}"#, r#"f({"a": "}"})"#),
-        (BY_KEY, r#"{"name": {}}"#, "name({})"),
-        (STRICT, r#"{"id": "c", "arguments": {}, "name": "f", "x": 1}"#, "#c#f({})"),
-        (PYTHON, "{'name': 'f', 'arguments': {'a': True, 'b': 'it\\'s', 'c': (1, None)}}", {
+        (nested(), r#"{"id": "c", "function": {"arguments": {}, "name": "f"}, "index": 0}"#, "#c#f({})"),
+        (nested(), r#"{"name": "g", "function": {"id": "c", "name": "f"}}"#, "#c#f()"),
+        (by_key(), r#"{"f": {"a": "}"}}"#, r#"f({"a": "}"})"#),
+        (by_key(), r#"{"name": {}}"#, "name({})"),
+        (strict(), r#"{"id": "c", "arguments": {}, "name": "f", "x": 1}"#, "#c#f({})"),
+        (python(), "{'name': 'f', 'arguments': {'a': True, 'b': 'it\\'s', 'c': (1, None)}}", {
             r#"f({"a": true, "b": "it's", "c": [1, null]})"#
         }),
-        (PYTHON, r#"{"name": "f", "arguments": {"a": true}, }"#, r#"f({"a": true})"#),
-        (PYTHON, "{'arguments': None, 'id': 'c', 'name': 'f'}", "#c#f()"),
-        (PYTHON, "{'name': 'f', 'arguments': '{\"a\": 1}'}", r#"f({"a": 1})"#),
-        (PYTHON, "{'name': 'f', 'arguments': 1}", "f(1)"),
+        (python(), r#"{"name": "f", "arguments": {"a": true}, }"#, r#"f({"a": true})"#),
+        (python(), "{'arguments': None, 'id': 'c', 'name': 'f'}", "#c#f()"),
+        (python(), "{'name': 'f', 'arguments': '{\"a\": 1}'}", r#"f({"a": 1})"#),
+        (python(), "{'name': 'f', 'arguments': 1}", "f(1)"),
     ] {
         for tail in ["", "]", " {\"name\""] {
             check(&shape, &format!("{text}{tail}"), parts, Progress::Done(text.len()), false);
@@ -191,16 +208,16 @@ fn says_where_it_is_no_call() {
         (FLAT, "{\"name\": \"a\nb\"}", 11),
         (FLAT, long.as_str(), 266),
         (FLAT, long_key.as_str(), 258),
-        (NESTED, r#"{"function": "f"}"#, 13),
-        (NESTED, r#"{"function": {}}"#, 15),
-        (NESTED, r#"{"name": "f", "arguments": {}}"#, 29),
-        (BY_KEY, r#"{"": 1}"#, 2),
-        (BY_KEY, r#"{"f"}"#, 4),
-        (STRICT, r#"{"nx"#, 3),
-        (STRICT, r#"{"nam": 1}"#, 5),
-        (STRICT, r#"{"names": 1}"#, 6),
-        (STRICT, r#"{"type": 1}"#, 2),
-        (STRICT, r#"{"title": "x", "name": "f", "arguments": {}}"#, 2),
+        (nested(), r#"{"function": "f"}"#, 13),
+        (nested(), r#"{"function": {}}"#, 15),
+        (nested(), r#"{"name": "f", "arguments": {}}"#, 29),
+        (by_key(), r#"{"": 1}"#, 2),
+        (by_key(), r#"{"f"}"#, 4),
+        (strict(), r#"{"nx"#, 3),
+        (strict(), r#"{"nam": 1}"#, 5),
+        (strict(), r#"{"names": 1}"#, 6),
+        (strict(), r#"{"type": 1}"#, 2),
+        (strict(), r#"{"title": "x", "name": "f", "arguments": {}}"#, 2),
     ] {
         check(&shape, text, "()", Progress::Stop(at), false);
     }
@@ -223,7 +240,7 @@ fn a_named_call_goes_on_whatever_comes() {
         (FLAT, r#"{"name": "f", ], "arguments": {}}"#, "f({})"),
         (FLAT, r#"{"name": "f", [{"}": 1}], "arguments": {}}"#, "f({})"),
         (FLAT, r#"{"name": "f", "id": {}}"#, "f()"),
-        (BY_KEY, r#"{"f": {}, "g": {}}"#, "f({})"),
+        (by_key(), r#"{"f": {}, "g": {}}"#, "f({})"),
         (FLAT, "{\"x\": \"a\nb\", \"name\": \"f\"}", "f()"),
     ] {
         check(&shape, text, parts, Progress::Done(text.len()), true);
@@ -238,7 +255,7 @@ fn a_call_cut_short_gives_what_came() {
         (FLAT, r#"{"name": "f", "arguments": "{\"a"#, r#"f({"a)"#),
         (FLAT, r#"{"name": "f", "argum"#, "f()"),
         (FLAT, r#"{"arguments": {}, "na"#, "()"),
-        (PYTHON, "{'name': 'f', 'arguments': {'a': Tr", r#"f({"a": tr)"#),
+        (python(), "{'name': 'f', 'arguments': {'a': Tr", r#"f({"a": tr)"#),
     ] {
         check(&shape, text, parts, Progress::More, false);
     }
@@ -292,7 +309,7 @@ fn whatever_comes_it_says_the_same_at_every_cut() {
         if random.below(8) == 0 {
             bytes = [b"{\"name\": \"f\"".as_slice(), &random.bytes(40)].concat();
         }
-        let shape = [FLAT, NESTED, BY_KEY, STRICT, PYTHON][random.below(5)];
+        let shape = vec![FLAT, nested(), by_key(), strict(), python()].swap_remove(random.below(5));
         let whole = read(&shape, &bytes, bytes.len());
         let step = 1 + random.below(7);
         assert_eq!(read(&shape, &bytes, step), whole, "{:?} by {step}", String::from_utf8_lossy(&bytes));

@@ -27,7 +27,7 @@ pub(crate) struct Rest {
 impl CallObject {
     /// The start of an object as nearly all are written, all of it at hand: what is before the name are short strings, and
     /// so is the name. Gives its length, up to the name's end.
-    pub(super) fn usual_head<S: Syntax>(&mut self, shape: &CallShape<'_>, bytes: &[u8]) -> Option<(Head, usize)> {
+    pub(super) fn usual_head<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Option<(Head, usize)> {
         // From a text to the quote that closes it, by what follows that.
         let place = |text: &[u8], after: &[u8]| {
             let end = bytes.len() - after.len() - 1;
@@ -37,7 +37,7 @@ impl CallObject {
         let (mut depth, mut id) = (1, None);
         let (name, at) = loop {
             // The most usual one needs no look at the others.
-            if let Some(value) = after_key::<S>(rest, shape.name_field)
+            if let Some(value) = after_key::<S>(rest, &shape.name_field)
                 && shape.role(shape.name_field.as_bytes(), depth) == Role::Name
             {
                 let (name, after) = usual_string::<S>(value)?;
@@ -80,12 +80,7 @@ impl CallObject {
 
     /// The rest of such an object, right behind its name, as far as it is at hand: what comes between, the arguments, what
     /// closes it.
-    pub(crate) fn usual_rest<S: Syntax>(
-        &mut self,
-        shape: &CallShape<'_>,
-        bytes: &[u8],
-        stops: &Begins,
-    ) -> Option<Rest> {
+    pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
         let from = self.usual_key::<S>(shape, bytes, stops)?;
         if S::PYTHON {
             // Those are translated.
@@ -112,7 +107,7 @@ impl CallObject {
                         rest = after;
                     }
                     [b',', after @ ..] if !self.has_id => {
-                        let value = after_key::<S>(after_space(after), shape.id_field);
+                        let value = after_key::<S>(after_space(after), &shape.id_field);
                         let Some((text, after)) = value.and_then(usual_string::<S>) else { break };
                         self.has_id = true;
                         self.id.set(text);
@@ -132,7 +127,7 @@ impl CallObject {
 
     /// What stands between the name and the arguments; from there on it is their reader's. Gives its length.
     #[inline]
-    fn usual_key<S: Syntax>(&mut self, shape: &CallShape<'_>, bytes: &[u8], stops: &Begins) -> Option<usize> {
+    fn usual_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<usize> {
         if !self.named || self.has_arguments {
             return None;
         }
@@ -143,7 +138,7 @@ impl CallObject {
                 return None;
             }
             let [b',', after @ ..] = rest else { return None };
-            rest = after_key::<S>(after_space(after), shape.args_field)?;
+            rest = after_key::<S>(after_space(after), &shape.args_field)?;
         } else {
             (self.role == Role::Arguments).then_some(())?;
             rest = after_space(rest);

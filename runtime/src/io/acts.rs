@@ -7,21 +7,21 @@ use super::names::SoFar;
 use super::{Call, Hold, Io, PIECE, Reading, Written};
 use crate::event::{Channel, Event};
 use crate::json;
-use crate::machine::State;
 use crate::message::DiagnosticKind;
+use crate::program::StateId;
 use crate::value::Types;
 
 impl<'a> Io<'a> {
     /// The marker that was just found may open a call. Until [`start_call`](Self::start_call) everything from it on
     /// is held back; if the text stops fitting, `state` goes on with it as plain text.
-    pub fn hold(&mut self, state: State) {
+    pub fn speculate(&mut self, state: StateId) {
         if self.memory.hold.is_none() {
             self.memory.hold = Some(Hold { text: self.memory.text_end, marker: self.memory.marker_at, state });
         }
     }
 
-    /// Like [`hold`](Self::hold), where no marker but the text at hand itself may open a call.
-    pub fn hold_here(&mut self, state: State) {
+    /// Like [`speculate`](Self::speculate), where no marker but the text at hand itself may open a call.
+    pub fn speculate_here(&mut self, state: StateId) {
         if self.memory.hold.is_none() {
             let here = self.memory.pos;
             self.memory.hold = Some(Hold { text: here, marker: here, state });
@@ -185,7 +185,7 @@ impl<'a> Io<'a> {
     }
 
     /// The text does not fit: what was held becomes plain text. Returns the state that reads it.
-    pub(crate) fn recover(&mut self) -> Option<State> {
+    pub(crate) fn recover(&mut self) -> Option<StateId> {
         let hold = self.memory.hold.take()?;
         let memory = &mut *self.memory;
         let looked_at = memory.look.from.max(memory.pos + memory.name_so_far.read());

@@ -58,7 +58,7 @@ impl SoFar {
 
 impl Io<'_> {
     /// A function's name, an argument's name or an id, up to one of `markers`. `Found::Other` where it cannot be one.
-    pub fn name(&mut self, markers: &Markers<'_>) -> Found {
+    pub fn name(&mut self, markers: &Markers) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
         }
@@ -94,7 +94,7 @@ impl Io<'_> {
     }
 
     /// A marker stands at `at`, behind what may be a name.
-    fn named(&mut self, start: usize, at: usize, markers: &Markers<'_>, index: usize) -> Found {
+    fn named(&mut self, start: usize, at: usize, markers: &Markers, index: usize) -> Found {
         if let Some(misfit) = self.odd_bytes(start, at) {
             return self.no_name(misfit);
         }
@@ -109,7 +109,7 @@ impl Io<'_> {
         self.captured = captured;
         self.memory.capture.set(name);
         self.memory.name_so_far = SoFar::default();
-        self.take(&markers.list[index], at, at);
+        self.take(&markers.list()[index], at, at);
         Found::Marker(index)
     }
 

@@ -334,7 +334,7 @@ pub(super) struct Fed {
 impl Io<'_> {
     /// All text at hand was passed on, but for white space at its end, and no marker is near: the next piece may go
     /// straight.
-    pub(super) fn go_straight_in_text(&mut self, channel: Channel, markers: &Markers<'_>) {
+    pub(super) fn go_straight_in_text(&mut self, channel: Channel, markers: &Markers) {
         let memory = &mut *self.memory;
         let channel = match channel {
             Channel::Reasoning if self.options.extract_reasoning => Channel::Reasoning,
@@ -346,7 +346,7 @@ impl Io<'_> {
     }
 
     /// The same for the raw text of a value.
-    pub(super) fn go_straight_in_value(&mut self, markers: &Markers<'_>) {
+    pub(super) fn go_straight_in_value(&mut self, markers: &Markers) {
         let memory = &mut *self.memory;
         if memory.reading != Reading::Value {
             return;
@@ -361,7 +361,7 @@ impl Io<'_> {
     }
 
     /// What of it the markers say is filled in.
-    fn go_straight(&mut self, markers: &Markers<'_>, straight: Straight) {
+    fn go_straight(&mut self, markers: &Markers, straight: Straight) {
         let memory = &mut *self.memory;
         // What waits is cut off between bytes.
         if memory.hold.is_some() || self.last || !markers.layout.is_ascii() || !markers.begins.firsts.is_ascii() {
@@ -377,7 +377,7 @@ impl Io<'_> {
     }
 
     /// The same for JSON: outside of strings one of `stops` may begin.
-    pub(super) fn go_straight_in_json(&mut self, stops: &Markers<'_>, read: Read) {
+    pub(super) fn go_straight_in_json(&mut self, stops: &Markers, read: Read) {
         if self.goes_on_as(Written::Whole) {
             let Begins { firsts: markers, pairs } = stops.begins;
             let special = ByteSet::JSON_TEXT;

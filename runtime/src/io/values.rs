@@ -22,7 +22,7 @@ impl<'a> Io<'a> {
     /// The arguments as one JSON value, passed through untouched.
     ///
     /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed.
-    pub fn json_arguments(&mut self, stops: &Markers<'_>) -> Found {
+    pub fn json_arguments(&mut self, stops: &Markers) -> Found {
         let Some(end) = self.value_start(Reading::Json, |memory| memory.readers.json.reset()) else {
             return Found::Wait;
         };
@@ -123,11 +123,11 @@ impl<'a> Io<'a> {
     }
 
     /// A call as one JSON object that holds name and arguments. Announces the call by itself as soon as the name is
-    /// known; with `offered`, only a name among the offered tools makes it a call.
+    /// known; if the shape is `strict`, only the name of an offered tool makes it a call.
     ///
     /// Once the name is known, one of `stops` outside a string ends a call that is malformed.
-    pub fn call_object(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> Found {
-        let (found, passes) = self.object::<Json>(shape, offered, stops);
+    pub fn call_object(&mut self, shape: &CallShape, stops: &Markers) -> Found {
+        let (found, passes) = self.object::<Json>(shape, stops);
         if passes {
             self.go_straight_in_json(stops, |memory, text, carry| memory.read_object_arguments(text, carry));
         }
@@ -135,8 +135,8 @@ impl<'a> Io<'a> {
     }
 
     /// The same where the object is a Python dict; JSON is read as well.
-    pub fn call_dict(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> Found {
-        let (found, passes) = self.object::<Python>(shape, offered, stops);
+    pub fn call_dict(&mut self, shape: &CallShape, stops: &Markers) -> Found {
+        let (found, passes) = self.object::<Python>(shape, stops);
         if passes {
             let ends = self.memory.readers.object.translator().text_ends();
             self.go_straight_in_literal(Written::Whole, ends, Memory::read_dict_arguments);
@@ -145,7 +145,7 @@ impl<'a> Io<'a> {
     }
 
     /// Reads a call object. Says as well whether the next bytes are arguments that are passed on, or their translation.
-    fn object<S: Syntax>(&mut self, shape: &CallShape<'_>, offered: bool, stops: &Markers<'_>) -> (Found, bool) {
+    fn object<S: Syntax>(&mut self, shape: &CallShape, stops: &Markers) -> (Found, bool) {
         const WAIT: (Found, bool) = (Found::Wait, false);
         let reset = |memory: &mut Memory| memory.readers.object.reset::<S>();
         let Some(end) = self.value_start(Reading::Object, reset) else { return WAIT };
@@ -164,7 +164,7 @@ impl<'a> Io<'a> {
             let lost = match part {
                 Part::More => limit < end,
                 Part::Misfit => true,
-                Part::Name(head) => offered && !self.is_offered(self.slice(pos, head.map(|head| head.name))),
+                Part::Name(head) => shape.strict && !self.is_offered(self.slice(pos, head.map(|head| head.name))),
                 _ => false,
             };
             if lost {
@@ -227,7 +227,7 @@ impl<'a> Io<'a> {
 
     /// What follows the name in an object as nearly all are written, as far as it is at hand: the arguments, and what closes
     /// it. Returns whether that is all of it.
-    fn usual_rest<S: Syntax>(&mut self, shape: &CallShape<'_>, stops: &Begins, end: usize) -> bool {
+    fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, stops: &Begins, end: usize) -> bool {
         let pos = self.memory.pos;
         let object = &mut self.memory.readers.object;
         let Some(rest) = object.usual_rest::<S>(shape, &self.text[pos..end], stops) else { return false };
@@ -244,7 +244,7 @@ impl<'a> Io<'a> {
     }
 
     /// A byte with which one of `stops` may begin stands where the value goes on.
-    fn stop(&mut self, stops: &Markers<'_>) -> Stop {
+    fn stop(&mut self, stops: &Markers) -> Stop {
         let at = self.memory.pos;
         match self.memory.look.compare(self.text, at, stops, self.last) {
             Candidate::None => Stop::None,
@@ -252,7 +252,7 @@ impl<'a> Io<'a> {
             Candidate::Full { index, .. } => {
                 self.memory.reading = Reading::Nothing;
                 self.note_malformed(true);
-                self.take(&stops.list[index], at, at);
+                self.take(&stops.list()[index], at, at);
                 Stop::Found(Found::Marker(index))
             }
         }

@@ -1,7 +1,6 @@
 use super::*;
+use crate::abi_2::{Flow, Found, Io, Machine, Marker, Markers, ModelInfo, Program, StateId};
 use crate::event::{Channel, Event};
-use crate::machine::{Entry, Facts, Flow, Found, Machine, State};
-use crate::{Io, Marker, Markers};
 
 /// A subject that reports what it is told to, so that the case builder itself is tested.
 struct Fixed(fn(&[&[u8]], Sink<'_>));
@@ -141,53 +140,36 @@ fn cuts_lose_nothing() {
 /// The bracket that closes the arguments looks like the beginning of a stop, wherever the output is cut.
 #[test]
 fn a_stop_may_begin_with_a_bracket_that_closes() {
-    static NAME: Markers<'static> = Markers::expected(&[Marker::new(":")]);
-    static STOPS: Markers<'static> = Markers::expected(&[Marker::new("}<")]);
-    static END: Markers<'static> = Markers::expected(&[Marker::new("!")]);
+    static NAME: Markers = Markers::expected(const { &[Marker::new(":")] });
+    static STOPS: Markers = Markers::expected(const { &[Marker::new("}<")] });
+    static END: Markers = Markers::expected(const { &[Marker::new("!")] });
     #[derive(Clone)]
     struct Toy;
     impl Machine for Toy {
-        fn facts(&self) -> Facts<'_> {
-            let (name, none) = ("toy", "");
-            Facts {
-                name,
-                source: none,
-                files: &[],
-                sha256: none,
-                assistant_start: none,
-                thinking_switch: none,
-                preserved_tokens: &[],
-            }
+        fn program(&self) -> &Program {
+            static PROGRAM: Program = Program::new(ModelInfo::EMPTY, &[], StateId(3)).starting_in(StateId(0));
+            &PROGRAM
         }
-        fn start(&self) -> State {
-            State(0)
-        }
-        fn plain(&self) -> State {
-            State(3)
-        }
-        fn entries(&self) -> &[Entry<'_>] {
-            &[]
-        }
-        fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
+        fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
             let found = match state.0 {
                 0 => {
-                    io.hold_here(State(3));
+                    io.speculate_here(StateId(3));
                     io.name(&NAME)
                 }
                 1 => io.json_arguments(&STOPS),
                 2 => io.expect(&END),
-                _ => io.text(Channel::Content, &Markers::NONE),
+                _ => io.text(Channel::Content, Markers::NONE),
             };
             match (state.0, found) {
                 (_, Found::Wait) => return Flow::Wait,
                 (0, Found::Marker(_)) => io.start_call(),
                 (1, Found::Done) => {}
                 (2, Found::Marker(_)) => io.end_call(),
-                _ => return Flow::Misfit,
+                _ => return Flow::Mismatch,
             }
-            Flow::Go(State(state.0 + 1))
+            Flow::Go(StateId(state.0 + 1))
         }
-        fn end(&self, _: State, _: &mut Io<'_>) -> bool {
+        fn end(&self, _: StateId, _: &mut Io<'_>) -> bool {
             true
         }
     }

@@ -151,7 +151,7 @@ impl<'s> Resolver<'s> {
 }
 
 /// What the keyword `type` says: a name or a list of names.
-pub(crate) fn declared(value: &Value) -> Option<Types> {
+pub fn declared(value: &Value) -> Option<Types> {
     match value {
         Value::String(name) => named(name),
         Value::Array(names) => union(names.iter().map(|name| name.as_str().and_then(named))),
@@ -174,7 +174,7 @@ fn named(name: &str) -> Says {
 }
 
 /// The type of a value.
-pub(crate) fn type_of(value: &Value) -> Types {
+pub fn type_of(value: &Value) -> Types {
     match value {
         Value::Null => Types::NULL,
         Value::Bool(_) => Types::BOOLEAN,

@@ -3,7 +3,7 @@
 
 use fancy_regex::Regex;
 use serde_json::Value;
-use unjinja::grammar::{Grammar, GrammarOptions, ToolChoice, Trigger};
+use unjinja::{Grammar, GrammarOptions, ToolChoice, Trigger};
 use unjinja::{Message, Tools};
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_render::Template;
@@ -88,13 +88,13 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
     for turn in unjinja_analyzer::verify(template, &model.spec, 64, 3).turns {
         let start = &model.spec.turn.assistant_start;
         let options = || GrammarOptions::new().generation_prompt(start);
-        let any = model.lowered.grammar(&model.spec, None, &options())?;
+        let any = unjinja_grammar::grammar(model.parser.program(), None, &options())?;
         let mut grammars = Vec::new();
         if turn.message.tool_calls.is_empty() {
             texts += 1;
             let tools = Tools::from_json(r#"[{"name": "f"}]"#)?;
-            grammars.push(model.lowered.grammar(
-                &model.spec,
+            grammars.push(unjinja_grammar::grammar(
+                model.parser.program(),
                 Some(&tools),
                 &options().tool_choice(ToolChoice::None),
             )?);
@@ -104,9 +104,9 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
         }
         // A grammar demands the schema's order of properties. This schema is assembled from several calls, so a call may differ.
         if !turn.message.tool_calls.is_empty() && in_order(&turn.message, &turn.tools) {
-            grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &options())?);
+            grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &options())?);
             let required = options().tool_choice(ToolChoice::Required);
-            grammars.push(model.lowered.grammar(&model.spec, Some(&turn.tools), &required)?);
+            grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &required)?);
         }
         for grammar in grammars.iter().filter(|grammar| !grammar.text.is_empty()) {
             let rules = load(grammar).map_err(|error| format!("{name}: {error}"))?;

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
+use unjinja::Interpreter;
 use unjinja::testing::Case;
 use unjinja::{DiagnosticKind, Options, Tools};
 use unjinja_build::Templates;
-use unjinja_codegen::Lowered;
+use unjinja_codegen::interpreter;
 use unjinja_spec::FormatSpec;
 
 pub mod grammar;
@@ -23,7 +24,7 @@ pub fn root() -> &'static Path {
 /// A spec with its overlay, ready to be interpreted.
 pub struct Model {
     pub spec: FormatSpec,
-    pub lowered: Lowered,
+    pub parser: Interpreter,
 }
 
 impl Model {
@@ -37,14 +38,14 @@ impl Model {
 pub fn models() -> Result<Vec<Model>, Failure> {
     let specs = unjinja_codegen::read_specs(&root().join("generated/specs"))?;
     let supported = specs.into_iter().map(|(_, spec)| spec).filter(|spec| spec.unsupported.is_none());
-    supported.map(|spec| Ok(Model { lowered: Lowered::new(&spec)?, spec })).collect()
+    supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
 }
 
 /// The specs of our own templates whose format is supported.
 pub fn own_models() -> Result<Vec<Model>, Failure> {
     let specs = Templates::new(root().join("templates")).specs()?;
     let supported = specs.into_iter().filter(|spec| spec.unsupported.is_none());
-    supported.map(|spec| Ok(Model { lowered: Lowered::new(&spec)?, spec })).collect()
+    supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
 }
 
 /// A case: an output, the options to parse it with, and the expected message.

@@ -6,7 +6,7 @@ use fancy_regex::Regex;
 use serde_json::Value;
 use unjinja_engine::{Engine, Trigger};
 use unjinja_generated::by_file;
-use unjinja_runtime::grammar::{self, Grammar, GrammarOptions, ToolChoice};
+use unjinja_grammar::{self, Grammar, GrammarOptions, ToolChoice};
 use unjinja_runtime::{ChatParser, Tools};
 
 use super::Failure;

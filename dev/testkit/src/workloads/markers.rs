@@ -1,7 +1,8 @@
 //! The markers that a parser looks for at a point of a format, read off its plan.
 
 use unjinja::Channel;
-use unjinja_codegen::plan::{Expr, Hole, Literal, Plan};
+use unjinja::abi_2::Hole;
+use unjinja_codegen::plan::{Expr, Literal, Plan};
 
 /// The markers that a parser looks for, each once, in the order of the plan.
 #[derive(Clone, Debug, Default)]
@@ -29,14 +30,14 @@ fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Ve
         Expr::Literal(literal) => vec![literal],
         Expr::Act(_) => next.to_vec(),
         Expr::Hole(hole) => {
-            let noted = match hole {
-                Hole::Text { channel: Channel::Content, .. } => &mut markers.content,
-                Hole::Text { channel: Channel::Reasoning, .. } => &mut markers.reasoning,
+            let noted = match hole.reads {
+                Hole::Text(Channel::Content) => &mut markers.content,
+                Hole::Text(Channel::Reasoning) => &mut markers.reasoning,
                 Hole::Value => &mut markers.value,
                 _ => return Vec::new(),
             };
-            let ends = |literal: &&&Literal| match hole {
-                Hole::Text { until, .. } => until.contains(&literal.role),
+            let ends = |literal: &&&Literal| match hole.reads {
+                Hole::Text(_) => hole.until.contains(&literal.role),
                 _ => true,
             };
             for literal in next.iter().filter(ends) {
@@ -45,7 +46,7 @@ fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Ve
                 }
             }
             // Text may be empty.
-            if matches!(hole, Hole::Text { .. }) { next.to_vec() } else { Vec::new() }
+            if matches!(hole.reads, Hole::Text(_)) { next.to_vec() } else { Vec::new() }
         }
         Expr::Sequence(parts) => parts.iter().rev().fold(next.to_vec(), |next, part| follow(part, &next, markers)),
         Expr::Choice(ways) => ways.iter().flat_map(|way| follow(way, next, markers)).collect(),

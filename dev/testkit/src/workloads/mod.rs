@@ -16,7 +16,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 use unjinja::{Message, Options, Tools};
 use unjinja_analyzer::{Naming, analyze};
-use unjinja_codegen::Lowered;
 use unjinja_render::{Limits, Template};
 use unjinja_spec::ToolFormat;
 
@@ -81,13 +80,12 @@ impl Format {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let template = Template::parse(&file, &std::fs::read_to_string(path)?)?;
         let spec = analyze(&template, &Naming::of_file(&file))?;
-        let lowered = Lowered::new(&spec)?;
         // The defaults are for templates of strangers; a message of a megabyte takes more.
         let mut limits = Limits::default();
         (limits.fuel, limits.output_bytes, limits.value_bytes) = (u64::MAX, usize::MAX, usize::MAX);
         Ok(Self {
             name: spec.template.name.clone(),
-            markers: Markers::of(lowered.plan()),
+            markers: Markers::of(&unjinja_codegen::plan(&spec)),
             translates: spec.tools.uses_python_dicts
                 || matches!(spec.tools.format, ToolFormat::TagWithTagged | ToolFormat::CallExpression),
             template: template.with_limits(limits),

@@ -1,6 +1,7 @@
 //! Ours: a compiled model's parser.
 
-use unjinja_runtime::{Event, Machine, Message, Options, Stream, Tools};
+use unjinja_runtime::abi_2::Machine;
+use unjinja_runtime::{Event, Message, Options, Stream, Tools};
 
 use super::{Clock, Run, Runner, Stop};
 use crate::inputs::Input;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{Log, Taken};
-use crate::plan::ObjectShape;
+use crate::call_object::CallShape;
 
 /// A value of an object that has a meaning.
 struct Part {
@@ -13,7 +13,7 @@ struct Part {
 }
 
 /// Marks the pieces of the object that stands in `range`.
-pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &ObjectShape, call: Option<usize>) {
+pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &CallShape, call: Option<usize>) {
     let piece = text.get(range.clone()).unwrap_or_default();
     let syntax = Taken::Syntax("tools.format");
     let mut parts = parts(piece, shape);
@@ -45,7 +45,7 @@ struct Level {
     value: usize,
 }
 
-fn parts(text: &[u8], shape: &ObjectShape) -> Vec<Part> {
+fn parts(text: &[u8], shape: &CallShape) -> Vec<Part> {
     let mut found: Vec<Part> = Vec::new();
     let mut levels: Vec<Level> = Vec::new();
     let mut unfinished = false;
@@ -108,7 +108,7 @@ fn parts(text: &[u8], shape: &ObjectShape) -> Vec<Part> {
 }
 
 /// A value of the innermost object ends at `at`.
-fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &ObjectShape, found: &mut Vec<Part>) {
+fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, found: &mut Vec<Part>) {
     let depth = levels.len();
     let parent = match levels {
         [.., parent, _] => parent.key.clone(),
@@ -163,17 +163,12 @@ fn string_end(text: &[u8], at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn pieces(text: &str, shape: &ObjectShape) -> Vec<(&'static str, String)> {
+    fn pieces(text: &str, shape: &CallShape) -> Vec<(&'static str, String)> {
         parts(text.as_bytes(), shape).into_iter().map(|p| (p.taken.name(), text[p.range].to_owned())).collect()
     }
 
-    fn shape() -> ObjectShape {
-        ObjectShape {
-            name_field: "name".into(),
-            args_field: "args".into(),
-            id_field: "id".into(),
-            ..Default::default()
-        }
+    fn shape() -> CallShape {
+        CallShape { name_field: "name".into(), args_field: "args".into(), id_field: "id".into(), ..Default::default() }
     }
 
     #[test]
@@ -183,11 +178,11 @@ mod tests {
         assert_eq!(pieces(r#"{"id": "7", "name": "f", "args": {"name": 1} }"#, &shape()), whole);
         let cut = [("function_name", "f".to_owned()), ("arguments", "{\"a\": \"x,}".to_owned())];
         assert_eq!(pieces(r#"{"name":"f","args":{"a": "x,}"#, &shape()), cut);
-        let inner = ObjectShape { function_field: "function".into(), ..shape() };
+        let inner = CallShape { function_field: "function".into(), ..shape() };
         let nested =
             [("function_name", "f".to_owned()), ("arguments", "\"{}\"".to_owned()), ("call_id", "7".to_owned())];
         assert_eq!(pieces(r#"{"function": {"name": "f", "args": "{}"}, "id": "7"}"#, &inner), nested);
-        let key = ObjectShape { name_is_key: true, python: true, ..Default::default() };
+        let key = CallShape { name_is_key: true, python: true, ..Default::default() };
         assert_eq!(
             pieces("{'f': {'a': 1}}", &key),
             [("function_name", "f".to_owned()), ("arguments", "{'a': 1}".to_owned())]

@@ -1,66 +1,25 @@
-//! The plan as a deterministic machine: at every point the next marker says where to go on. This is where two
-//! markers that cannot be told apart are found.
+//! Makes a plan deterministic: from the grammar of a turn to the states of a [`Program`]. In each state the next marker
+//! alone decides where reading goes on. Two markers that cannot be told apart are found here.
+//!
+//! It must not know what a spec is.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use unjinja_runtime::Channel;
+use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Markers, Origin, State, StateId, Transition};
 
-use crate::plan::{Action, Expr, Hole, Literal, Plan, Role};
+use crate::plan::{self, Expr, Literal, Plan, Role};
 
-/// A deterministic machine for one turn. States refer to each other by index.
+/// The states of a plan, and those that have a special meaning.
 #[derive(Clone, Debug)]
-pub(crate) struct Automaton {
-    pub states: Vec<State>,
-    /// Where a turn begins of which nothing is written.
-    pub start: usize,
+pub(crate) struct States {
+    pub list: Vec<State>,
+    /// The state at the start of a turn of which nothing is written.
+    pub start: StateId,
     /// The state of plain answer text.
-    pub content: usize,
-    /// The state of open reasoning, where the plan has any.
-    pub reasoning: Option<usize>,
-}
-
-/// One state.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct State {
-    /// Name in upper case, unique within the machine.
-    pub name: String,
-    /// What text that is no marker is taken for; `None` where only markers may stand.
-    pub hole: Option<Hole>,
-    /// The markers that lead on.
-    pub arms: Vec<Arm>,
-    /// Where to go when the value is complete or something else than a marker stands.
-    pub otherwise: Option<Step>,
-    /// What to do where the text ends here and may.
-    pub end: Option<Vec<Action>>,
-    /// White space before a marker is text, not layout: nothing has been read yet.
-    pub exact: bool,
-}
-
-/// A marker and what it leads to.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Arm {
-    pub key: &'static str,
-    pub core: String,
-    pub before: String,
-    pub after: String,
-    pub peek: bool,
-    pub confirm: Confirm,
-    pub step: Step,
-}
-
-/// What must follow a marker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Confirm {
-    Nothing,
-    Next(Vec<String>),
-    End,
-}
-
-/// What to do, and where to go then.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
-    pub actions: Vec<Action>,
-    pub next: usize,
+    pub content: StateId,
+    /// The state of open reasoning, if the plan has any.
+    pub reasoning: Option<StateId>,
 }
 
 /// Two markers that cannot be told apart.
@@ -76,7 +35,7 @@ pub(crate) struct Conflict {
 struct Graph {
     edges: Vec<Vec<(Edge, usize)>>,
     literals: Vec<Literal>,
-    holes: Vec<Hole>,
+    holes: Vec<plan::Hole>,
 }
 
 #[derive(Clone)]
@@ -189,13 +148,13 @@ impl Graph {
 }
 
 impl Closure {
-    /// Actions that every way begins with need not wait for what comes.
+    /// Takes out the actions that every continuation begins with: they need not wait for what comes.
     fn make_eager(&mut self) {
         loop {
             let ways = self.literals.iter().map(|w| &w.0).chain(self.holes.iter().map(|w| &w.0)).chain(&self.end);
             let mut firsts = ways.map(|actions| actions.first());
             let Some(Some(action)) = firsts.next().map(|a| a.cloned()) else { return };
-            if action == Action::Hold || !firsts.all(|other| other == Some(&action)) {
+            if action == Action::Speculate || !firsts.all(|other| other == Some(&action)) {
                 return;
             }
             for way in &mut self.literals {
@@ -241,20 +200,20 @@ fn is_tag(core: &str) -> bool {
 }
 
 /// What a state behind a hole is named after.
-fn hole_key(hole: &Hole) -> &'static str {
-    match hole {
-        Hole::Text { .. } => "text",
+fn hole_key(hole: &plan::Hole) -> &'static str {
+    match hole.reads {
+        Hole::Text(_) => "text",
         Hole::Name => "name",
         Hole::Id => "id",
         Hole::ArgumentName => "argument_name",
-        Hole::Value | Hole::Literal { .. } => "argument_value",
+        Hole::Value | Hole::Literal(_) => "argument_value",
         Hole::Json | Hole::Python => "arguments",
         Hole::Object(_) => "call",
     }
 }
 
-/// Builds the machine of a plan.
-pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
+/// The states of a plan.
+pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<Conflict>> {
     let mut graph = Graph::default();
     let first = graph.node();
     let last = graph.add(&plan.turn, first);
@@ -288,7 +247,7 @@ pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
     };
     let (_, start) = builder.target(first);
     let text = |builder: &Builder, wanted: Channel| {
-        builder.graph.holes.iter().position(|h| matches!(h, Hole::Text { channel, .. } if *channel == wanted))
+        builder.graph.holes.iter().position(|hole| hole.reads == Hole::Text(wanted))
     };
     let content = text(&builder, Channel::Content).map(|hole| builder.state(Key::Hole(hole)));
     let reasoning = text(&builder, Channel::Reasoning).map(|hole| builder.state(Key::Hole(hole)));
@@ -297,7 +256,9 @@ pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
         builder.fill(index, key);
     }
     if builder.conflicts.is_empty() {
-        Ok(Automaton { states: builder.states, start, content, reasoning }.merged())
+        let id = |index: usize| StateId(index as u16);
+        let (start, content, reasoning) = (id(start), id(content), reasoning.map(id));
+        Ok(States { list: builder.states, start, content, reasoning }.merged().with_searches())
     } else {
         builder.conflicts.sort_by(|a, b| (a.first, a.second, &a.core).cmp(&(b.first, b.second, &b.core)));
         builder.conflicts.dedup();
@@ -305,24 +266,21 @@ pub(crate) fn build(plan: &Plan) -> Result<Automaton, Vec<Conflict>> {
     }
 }
 
-impl Automaton {
+impl States {
     /// States that nothing can tell apart become one: calls after the first are read like the first.
     fn merged(mut self) -> Self {
-        let mut classes = vec![0; self.states.len()];
+        let mut classes = vec![0; self.list.len()];
         loop {
             let mut seen: Vec<State> = Vec::new();
             let mut next = Vec::with_capacity(classes.len());
-            for (index, state) in self.states.iter().enumerate() {
+            for (index, state) in self.list.iter().enumerate() {
                 let mut state = state.clone();
-                state.name.clear();
-                // The state that a held call falls back to is part of what a state is.
-                let holds = state.arms.iter().any(|arm| arm.step.actions.contains(&Action::Hold));
-                if holds {
-                    state.name = classes[self.fallback(index)].to_string();
+                state.name = Cow::Borrowed("");
+                // The state that goes on when the text is no call is part of what a state is.
+                if state.transitions.iter().any(|transition| transition.does(&Action::Speculate)) {
+                    state.name = classes[self.fallback(index)].to_string().into();
                 }
-                for step in state.arms.iter_mut().map(|arm| &mut arm.step).chain(&mut state.otherwise) {
-                    step.next = classes[step.next];
-                }
+                renumber(&mut state, &classes);
                 let class = seen.iter().position(|other| *other == state).unwrap_or_else(|| {
                     seen.push(state);
                     seen.len() - 1
@@ -337,25 +295,40 @@ impl Automaton {
         let count = classes.iter().max().map_or(0, |most| most + 1);
         let representatives: Vec<usize> =
             (0..count).filter_map(|class| classes.iter().position(|other| *other == class)).collect();
-        let mut states: Vec<State> = representatives.iter().map(|&index| self.states[index].clone()).collect();
+        let mut states: Vec<State> = representatives.iter().map(|&index| self.list[index].clone()).collect();
         for state in &mut states {
-            for step in state.arms.iter_mut().map(|arm| &mut arm.step).chain(&mut state.otherwise) {
-                step.next = classes[step.next];
-            }
+            renumber(state, &classes);
         }
-        self.start = classes[self.start];
-        self.content = classes[self.content];
-        self.reasoning = self.reasoning.map(|state| classes[state]);
-        self.states = states;
+        let id = |state: StateId| StateId(classes[usize::from(state.0)] as u16);
+        (self.start, self.content, self.reasoning) = (id(self.start), id(self.content), self.reasoning.map(id));
+        self.list = states;
         self
     }
 
-    /// The state that goes on with the text of a call that was none.
-    pub(crate) fn fallback(&self, state: usize) -> usize {
-        match self.states[state].hole {
-            Some(Hole::Text { .. }) => state,
-            _ => self.content,
+    /// The same rule as [`Program::fallback`](unjinja_runtime::Program::fallback), before there is a program.
+    fn fallback(&self, state: usize) -> usize {
+        match self.list[state].hole {
+            Some(Hole::Text(_)) => state,
+            _ => usize::from(self.content.0),
         }
+    }
+
+    /// Chooses the search of every state that searches text for its markers.
+    fn with_searches(mut self) -> Self {
+        for state in &mut self.list {
+            if state.is_searched() {
+                state.markers = Cow::Owned(state.markers.clone().into_owned().searched());
+            }
+        }
+        self
+    }
+}
+
+/// Lets the transitions of a state lead to other numbers.
+fn renumber(state: &mut State, numbers: &[usize]) {
+    let otherwise = state.otherwise.iter_mut();
+    for transition in state.transitions.to_mut().iter_mut().chain(otherwise) {
+        transition.next = StateId(numbers[usize::from(transition.next.0)] as u16);
     }
 }
 
@@ -367,14 +340,8 @@ impl Builder {
         }
         let index = self.states.len();
         let name = self.name(key);
-        self.states.push(State {
-            name,
-            hole: None,
-            arms: Vec::new(),
-            otherwise: None,
-            end: None,
-            exact: key == Key::Node(self.first),
-        });
+        let exact = key == Key::Node(self.first);
+        self.states.push(State { name: name.into(), exact, ..State::new("", None) });
         self.keys.insert(key, index);
         self.queue.push((index, key));
         index
@@ -382,13 +349,13 @@ impl Builder {
 
     fn name(&mut self, key: Key) -> String {
         let base = match key {
-            Key::Hole(hole) => match &self.graph.holes[hole] {
-                Hole::Text { channel: Channel::Content, .. } => "CONTENT".to_owned(),
-                Hole::Text { channel: Channel::Reasoning, .. } => "REASONING".to_owned(),
+            Key::Hole(hole) => match &self.graph.holes[hole].reads {
+                Hole::Text(Channel::Content) => "CONTENT".to_owned(),
+                Hole::Text(Channel::Reasoning) => "REASONING".to_owned(),
                 Hole::Name => "CALL_NAME".to_owned(),
                 Hole::Id => "CALL_ID".to_owned(),
                 Hole::ArgumentName => "ARGUMENT_NAME".to_owned(),
-                Hole::Value | Hole::Literal { .. } => "ARGUMENT_VALUE".to_owned(),
+                Hole::Value | Hole::Literal(_) => "ARGUMENT_VALUE".to_owned(),
                 Hole::Json | Hole::Python => "ARGUMENTS".to_owned(),
                 Hole::Object(_) => "CALL".to_owned(),
             },
@@ -414,7 +381,7 @@ impl Builder {
                 .literals
                 .iter()
                 .all(|(actions, literal, _)| reachable.iter().any(|(a, l, _)| l == literal && a == actions));
-            let is_text = matches!(self.graph.holes[*hole], Hole::Text { .. });
+            let is_text = matches!(self.graph.holes[*hole].reads, Hole::Text(_));
             if closure.literals.is_empty() || (covered && is_text && actions.is_empty()) {
                 let state = self.state(Key::Hole(*hole));
                 return ([closure.eager.clone(), actions.clone()].concat(), state);
@@ -428,7 +395,8 @@ impl Builder {
     fn exits(&self, hole: usize) -> Vec<(Vec<Action>, usize, usize)> {
         let closure = self.graph.closure(self.targets[hole], self.last);
         let mut literals = closure.literals;
-        if let Hole::Text { until, .. } = &self.graph.holes[hole] {
+        let plan::Hole { reads, until } = &self.graph.holes[hole];
+        if let Hole::Text(_) = reads {
             literals.retain(|(_, literal, _)| until.contains(&self.graph.literals[*literal].role));
         }
         for way in &mut literals {
@@ -440,75 +408,84 @@ impl Builder {
     fn fill(&mut self, index: usize, key: Key) {
         match key {
             Key::Hole(hole) => {
-                let kind = self.graph.holes[hole].clone();
+                let reads = self.graph.holes[hole].reads.clone();
                 let closure = self.graph.closure(self.targets[hole], self.last);
-                match kind {
-                    Hole::Json | Hole::Python | Hole::Literal { .. } | Hole::Object(_) => {
+                match reads {
+                    Hole::Json | Hole::Python | Hole::Literal(_) | Hole::Object(_) => {
                         let (actions, next) = self.target(self.targets[hole]);
-                        self.states[index].otherwise = Some(Step { actions, next });
-                        if matches!(kind, Hole::Json | Hole::Object(_)) {
+                        self.states[index].otherwise = Some(transition("", actions, next, Origin::Canonical));
+                        if matches!(reads, Hole::Json | Hole::Object(_)) {
                             // Tags, which cannot stand in JSON outside a string.
                             let mut stops = self.exits(hole);
                             stops.retain(|(_, literal, _)| is_tag(&self.graph.literals[*literal].core));
-                            self.states[index].arms = self.arms(stops);
+                            self.set_markers(index, stops);
                         }
                     }
                     _ => {
                         let exits = self.exits(hole);
-                        self.states[index].arms = self.arms(exits);
-                        if let (Hole::Text { .. }, Some(end)) = (&kind, closure.end) {
-                            self.states[index].end = Some([closure.eager, end].concat());
+                        self.set_markers(index, exits);
+                        if let (Hole::Text(_), Some(end)) = (&reads, closure.end) {
+                            self.states[index].end = Some([closure.eager, end].concat().into());
                         }
                     }
                 }
-                self.states[index].hole = Some(kind);
+                self.states[index].hole = Some(reads);
             }
             Key::Node(node) => {
                 let closure = self.graph.closure(node, self.last);
-                self.states[index].arms = self.arms(closure.literals);
+                self.set_markers(index, closure.literals);
                 if let Some((actions, hole, _)) = closure.holes.into_iter().next() {
                     let next = self.state(Key::Hole(hole));
-                    self.states[index].otherwise = Some(Step { actions, next });
+                    self.states[index].otherwise = Some(transition("", actions, next, Origin::Canonical));
                 }
-                self.states[index].end = closure.end;
+                self.states[index].end = closure.end.map(Cow::Owned);
             }
         }
     }
 
-    fn arms(&mut self, mut ways: Vec<(Vec<Action>, usize, usize)>) -> Vec<Arm> {
-        // Where the end of a turn and the opening of a call begin alike, only the very end of the text is the former.
-        ways.sort_by_key(|(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
-        let mut arms: Vec<Arm> = Vec::new();
-        for (mut actions, literal, to) in ways {
+    /// Gives a state its markers: each continuation is a literal with actions before it and a node behind it.
+    fn set_markers(&mut self, index: usize, mut continuations: Vec<(Vec<Action>, usize, usize)>) {
+        // If the end of a turn and the opening of a call begin alike, only the very end of the text is the former.
+        continuations.sort_by_key(|(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
+        let mut found: Vec<(Marker, Transition)> = Vec::new();
+        for (mut actions, literal, to) in continuations {
             let (eager, next) = self.target(to);
             actions.extend(eager);
             let literal = self.graph.literals[literal].clone();
+            actions.extend(match literal.key {
+                "content.start" => Some(Action::OpenContent),
+                "content.end" => Some(Action::CloseContent),
+                _ => None,
+            });
             let confirm = if literal.role == Role::TurnEnd {
                 Confirm::End
             } else if literal.confirm {
-                Confirm::Next(self.cores_after(to, literal.peek))
+                Confirm::Next(self.cores_after(to, literal.peek).into_iter().map(Cow::Owned).collect())
             } else {
                 Confirm::Nothing
             };
-            let arm = Arm {
-                key: literal.key,
-                core: literal.core,
-                before: literal.before,
-                after: literal.after,
-                peek: literal.peek,
+            let marker = Marker {
+                core: literal.core.into(),
+                before: literal.before.into(),
+                after: literal.after.into(),
                 confirm,
-                step: Step { actions, next },
+                take: !literal.peek,
             };
-            let ends = |arm: &Arm| arm.confirm == Confirm::End;
-            match arms.iter().find(|other| other.core == arm.core && ends(other) == ends(&arm)) {
-                None => arms.push(arm),
-                Some(other) if other.step == arm.step || other.key == arm.key => {}
-                Some(other) => {
-                    self.conflicts.push(Conflict { core: arm.core.clone(), first: other.key, second: arm.key })
-                }
+            let transition = transition(literal.key, actions, next, literal.origin);
+            let ends = |marker: &Marker| marker.confirm == Confirm::End;
+            match found.iter().find(|(other, _)| other.core == marker.core && ends(other) == ends(&marker)) {
+                None => found.push((marker, transition)),
+                Some((_, other)) if other.leads_like(&transition) || other.key == transition.key => {}
+                Some((_, other)) => self.conflicts.push(Conflict {
+                    core: marker.core.into_owned(),
+                    first: other.key,
+                    second: transition.key,
+                }),
             }
         }
-        arms
+        let (markers, transitions): (Vec<Marker>, Vec<Transition>) = found.into_iter().unzip();
+        self.states[index].markers = Cow::Owned(Markers::of(markers.into()));
+        self.states[index].transitions = transitions.into();
     }
 
     /// What may come at a node; where a brace that is left to be read stands before it, behind that.
@@ -516,14 +493,14 @@ impl Builder {
         let mut cores: Vec<String> = Vec::new();
         let closure = self.graph.closure(node, self.last);
         for (_, hole, _) in &closure.holes {
-            match &self.graph.holes[*hole] {
+            match &self.graph.holes[*hole].reads {
                 Hole::Object(shape) if in_brace && shape.python => cores.extend(["\"".to_owned(), "'".to_owned()]),
                 Hole::Object(_) if in_brace => cores.push("\"".to_owned()),
                 Hole::Object(_) => cores.push("{".to_owned()),
                 _ => {}
             }
         }
-        if closure.holes.iter().any(|(_, hole, _)| matches!(self.graph.holes[*hole], Hole::Json | Hole::Python)) {
+        if closure.holes.iter().any(|(_, hole, _)| matches!(self.graph.holes[*hole].reads, Hole::Json | Hole::Python)) {
             cores.push("{".to_owned());
         }
         for (_, literal, _) in closure.literals {
@@ -534,4 +511,10 @@ impl Builder {
         }
         cores
     }
+}
+
+/// A transition. One that ends a call which nothing closed is never what a template writes.
+fn transition(key: &'static str, actions: Vec<Action>, next: usize, origin: Origin) -> Transition {
+    let origin = if actions.contains(&Action::EndCallIncomplete) { Origin::Recovery } else { origin };
+    Transition { key, actions: actions.into(), next: StateId(next as u16), origin }
 }

@@ -4,16 +4,14 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use unjinja_runtime::abi_2::{Action, ArgumentKind, CallShape, Hole, StateId};
+use unjinja_runtime::{Tool, Tools, Types};
+
 use super::graph::{NodeId, Piece, Way};
-use super::plan::{Act, Argument, Reads};
 use super::syntax::Syntax;
-use super::turn::{At, Call, Key, Offered, Turn, spaced_before};
+use super::turn::{At, Call, Key, Offered, Turn, is_silent, spaced_before};
 use super::values::NO_STRING;
 use super::{Expr, choice, option, sequence, text};
-use crate::call_object::CallShape;
-use crate::machine::State;
-use crate::tools::{Tool, Tools};
-use crate::value::Types;
 
 /// Which arguments of a call are written, as far as it matters.
 pub(super) type Done = u32;
@@ -224,11 +222,11 @@ impl<'a> Turn<'a> {
     /// One argument: its name, its value, and the marker that closes it. And the state behind it.
     fn argument(
         &mut self,
-        state: State,
+        state: StateId,
         number: usize,
         tool: &ToolRules,
         wanted: Wanted<'_>,
-    ) -> Option<(NodeId, State)> {
+    ) -> Option<(NodeId, StateId)> {
         let key = match wanted {
             Wanted::Anything => (state, number, None),
             Wanted::Property(index, _) => (state, number, Some(index)),
@@ -246,7 +244,7 @@ impl<'a> Turn<'a> {
         made
     }
 
-    fn make_argument(&mut self, state: State, tool: &ToolRules, wanted: Wanted<'_>) -> Option<(NodeId, State)> {
+    fn make_argument(&mut self, state: StateId, tool: &ToolRules, wanted: Wanted<'_>) -> Option<(NodeId, StateId)> {
         let (name, label) = match wanted {
             Wanted::Property(_, property) => (text(&*property.name), format!("{}-{}", tool.name, property.name)),
             Wanted::Anything => {
@@ -257,18 +255,18 @@ impl<'a> Turn<'a> {
             }
         };
         let mut ways: Vec<Way> = Vec::new();
-        let mut behind: Option<State> = None;
+        let mut behind: Option<StateId> = None;
         for (marker, step) in self.steps(At::new(state)) {
-            let kind = step.acts.iter().find_map(|act| match act {
-                Act::Argument(kind) => Some(*kind),
+            let kind = step.actions.iter().find_map(|act| match act {
+                Action::Argument(kind) => Some(*kind),
                 _ => None,
             })?;
             let mut lead: Way = vec![Piece::Expr(name.clone())];
             if spaced_before(&marker) {
                 lead.push(self.space());
             }
-            lead.push(Piece::Expr(text(if marker.take { marker.core } else { "" })));
-            let (values, next) = self.argument_value(step.next, kind, marker.after, tool, wanted)?;
+            lead.push(Piece::Expr(text(marker.consumed())));
+            let (values, next) = self.argument_value(step.next, kind, &marker.after, tool, wanted)?;
             if behind.is_some_and(|other| other != next) {
                 return None;
             }
@@ -281,28 +279,28 @@ impl<'a> Turn<'a> {
     /// What stands behind an argument's name: markers, the value, the marker that closes it.
     fn argument_value(
         &mut self,
-        mut state: State,
-        kind: Argument,
+        mut state: StateId,
+        kind: ArgumentKind,
         mut layout: &'a str,
         tool: &ToolRules,
         wanted: Wanted<'_>,
-    ) -> Option<(Vec<Way>, State)> {
+    ) -> Option<(Vec<Way>, StateId)> {
         let mut lead: Way = Vec::new();
         // Between a name and its value there are at most a few markers.
         for _ in 0..8 {
             let steps = self.steps(At::new(state));
-            let next = match self.node(state).reads {
-                Reads::Literal(_) => self.node(state).otherwise?.next,
+            let next = match &self.state(state).hole {
+                Some(Hole::Literal(_)) => self.state(state).otherwise.as_ref()?.next,
                 _ => steps.first()?.1.next,
             };
-            match self.node(state).reads {
-                Reads::Markers if steps.iter().all(|(_, step)| step.next == next && step.acts.is_empty()) => {
+            match &self.state(state).hole {
+                None if steps.iter().all(|(_, step)| step.next == next && is_silent(step)) => {
                     lead.push(self.space());
-                    lead.push(Piece::Expr(choice(steps.iter().map(|(marker, _)| text(marker.core)))));
-                    layout = steps[0].0.after;
+                    lead.push(Piece::Expr(choice(steps.iter().map(|(marker, _)| text(marker.core.clone())))));
+                    layout = &steps[0].0.after;
                     state = next;
                 }
-                Reads::Literal(quote) => {
+                Some(Hole::Literal(quote)) => {
                     let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
                     let value = match wanted {
                         Wanted::Anything => self.values.any(&mut self.builder, syntax),
@@ -312,7 +310,7 @@ impl<'a> Turn<'a> {
                     lead.push(Piece::Expr(value));
                     return Some((vec![lead], next));
                 }
-                Reads::Value if steps.iter().all(|(_, step)| step.next == next && step.acts.is_empty()) => {
+                Some(Hole::Value) if steps.iter().all(|(_, step)| step.next == next && is_silent(step)) => {
                     let values = self.raw_value(state, kind, layout, tool, wanted);
                     let ways = values.into_iter().map(|value| lead.iter().cloned().chain(value).collect()).collect();
                     return Some((ways, next));
@@ -326,8 +324,8 @@ impl<'a> Turn<'a> {
     /// The raw text of a value, and the marker that closes it.
     fn raw_value(
         &mut self,
-        state: State,
-        kind: Argument,
+        state: StateId,
+        kind: ArgumentKind,
         layout: &str,
         tool: &ToolRules,
         wanted: Wanted<'_>,
@@ -335,7 +333,7 @@ impl<'a> Turn<'a> {
         let any = vec![Piece::Node(self.graph.node(Key::Value(state, 0)))];
         let Wanted::Property(_, property) = wanted else {
             return match kind {
-                Argument::Other { python } => {
+                ArgumentKind::Other { python } => {
                     let syntax = if python { Syntax::Python } else { Syntax::Json };
                     let value = self.values.any_but_text(&mut self.builder, syntax);
                     value.into_iter().map(|value| self.closed(state, value)).collect()
@@ -346,20 +344,20 @@ impl<'a> Turn<'a> {
         let text_may_be = property.types.is_unknown() || property.types.contains(Types::STRING);
         let others_may_be = property.types != Types::STRING;
         let as_text = match kind {
-            Argument::BySchema { .. } | Argument::Text => text_may_be,
-            Argument::Other { .. } | Argument::Literal => false,
+            ArgumentKind::BySchema { .. } | ArgumentKind::Text => text_may_be,
+            ArgumentKind::Other { .. } | ArgumentKind::Literal => false,
         };
         let as_other = match kind {
             // Any text is a string, so nothing is left.
-            Argument::BySchema { .. } => !text_may_be,
-            Argument::Other { .. } => others_may_be,
-            Argument::Text | Argument::Literal => false,
+            ArgumentKind::BySchema { .. } => !text_may_be,
+            ArgumentKind::Other { .. } => others_may_be,
+            ArgumentKind::Text | ArgumentKind::Literal => false,
         };
         let mut ways = Vec::new();
         if as_text {
             match listed(&tool.parameters, &property.schema, 0) {
                 Some(values) => {
-                    let typed = matches!(kind, Argument::BySchema { .. });
+                    let typed = matches!(kind, ArgumentKind::BySchema { .. });
                     let texts = values.iter().filter_map(|value| match value {
                         Value::String(value) => Some(value.clone()),
                         value if typed => Some(value.to_string()),
@@ -369,7 +367,7 @@ impl<'a> Turn<'a> {
                     ways.push(self.exactly(state, layout, choice(texts)));
                 }
                 None if has_format(&property.schema) && property.types == Types::STRING => {
-                    let stop = self.node(state).markers.list.first().and_then(|marker| marker.core.chars().next());
+                    let stop = self.state(state).markers.list().first().and_then(|marker| marker.core.chars().next());
                     let syntax = Syntax::Raw { quote: String::new(), stop: stop.unwrap_or('<') };
                     let value = self.typed(tool, &property.name, &property.schema, syntax);
                     ways.extend(value.map(|value| self.exactly(state, layout, value)));
@@ -381,7 +379,7 @@ impl<'a> Turn<'a> {
             }
         }
         if as_other {
-            let python = matches!(kind, Argument::BySchema { python: true } | Argument::Other { python: true });
+            let python = matches!(kind, ArgumentKind::BySchema { python: true } | ArgumentKind::Other { python: true });
             let syntax = if python { Syntax::Python } else { Syntax::Json };
             let schema = match text_may_be && !property.types.is_unknown() {
                 // The part of the schema that is no string.
@@ -396,22 +394,22 @@ impl<'a> Turn<'a> {
     }
 
     /// A value with white space around it, and the marker that closes it.
-    fn closed(&mut self, state: State, value: Expr) -> Way {
+    fn closed(&mut self, state: StateId, value: Expr) -> Way {
         let space = self.space();
         let closers = self.closers(state);
         vec![space.clone(), Piece::Expr(value), space, Piece::Expr(closers)]
     }
 
     /// A text with as much white space around it as the template writes, and the marker that closes it.
-    fn exactly(&mut self, state: State, layout: &str, value: Expr) -> Way {
-        let markers = self.node(state).markers.list;
-        let before = markers.first().map_or("", |marker| marker.before);
+    fn exactly(&mut self, state: StateId, layout: &str, value: Expr) -> Way {
+        let markers = self.state(state).markers.list();
+        let before = markers.first().map_or("", |marker| &*marker.before);
         let parts = [option(text(layout)), value, option(text(before)), self.closers(state)];
         parts.into_iter().map(Piece::Expr).collect()
     }
 
-    fn closers(&self, state: State) -> Expr {
-        choice(self.node(state).markers.list.iter().map(|marker| text(marker.core)))
+    fn closers(&self, state: StateId) -> Expr {
+        choice(self.state(state).markers.list().iter().map(|marker| text(marker.core.clone())))
     }
 
     /// A value of a schema. `None` where none fits.
@@ -438,7 +436,7 @@ impl<'a> Turn<'a> {
     // ----- calls as one object -----
 
     /// A call as one object that holds name and arguments.
-    pub(super) fn object(&mut self, shape: &CallShape<'_>) -> Option<Expr> {
+    pub(super) fn object(&mut self, shape: &CallShape) -> Option<Expr> {
         let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
         match &self.rules.offered {
             None => None,
@@ -463,7 +461,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn call_object(&mut self, shape: &CallShape<'_>, name: Expr, arguments: Expr, required: bool) -> Expr {
+    fn call_object(&mut self, shape: &CallShape, name: Expr, arguments: Expr, required: bool) -> Expr {
         let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
         let space = self.values.space(&mut self.builder);
         let colon = sequence([space.clone(), text(":"), space.clone()]);
@@ -475,19 +473,19 @@ impl<'a> Turn<'a> {
             members.push((sequence([name, colon.clone(), arguments]), true));
         } else {
             let inner =
-                vec![(pair(self, shape.name_field, name), true), (pair(self, shape.args_field, arguments), required)];
+                vec![(pair(self, &shape.name_field, name), true), (pair(self, &shape.args_field, arguments), required)];
             if shape.function_field.is_empty() {
                 members = inner;
             } else {
                 let inner = self.members(inner);
-                members.push((pair(self, shape.function_field, inner), true));
+                members.push((pair(self, &shape.function_field, inner), true));
             }
         }
         if !shape.id_field.is_empty() {
             let id = self.values.any_id(&mut self.builder, syntax.clone());
-            members.push((pair(self, shape.id_field, id), false));
+            members.push((pair(self, &shape.id_field, id), false));
         }
-        for key in shape.keys {
+        for key in &*shape.keys {
             let value = self.values.any(&mut self.builder, syntax.clone());
             members.push((pair(self, key, value), false));
         }

@@ -1,17 +1,16 @@
 //! Names of functions and arguments, and the markers behind them.
 
+use unjinja_runtime::abi_2::{Action, Hole, Marker, StateId, Transition};
+
 use super::{At, Call, Offered, Piece, Turn, Way};
-use crate::grammar::call::Done;
-use crate::grammar::plan::{Act, Reads, Step};
-use crate::grammar::values::NAME;
-use crate::grammar::{Class, Expr, option, repeat, sequence, some, text};
-use crate::machine::State;
-use crate::markers::Marker;
+use crate::call::Done;
+use crate::values::NAME;
+use crate::{Class, Expr, option, repeat, sequence, some, text};
 
 impl<'a> Turn<'a> {
     /// Any name, and the markers behind it.
-    pub(in crate::grammar) fn any_name(&mut self, at: At) -> Vec<Way> {
-        let call = if self.node(at.state).reads == Reads::Name { Call::Any } else { at.call };
+    pub(crate) fn any_name(&mut self, at: At) -> Vec<Way> {
+        let call = if self.state(at.state).hole == Some(Hole::Name) { Call::Any } else { at.call };
         let name = Piece::Expr(repeat(self.name_class(at.state), 1, Some(NAME)));
         let mut ways = Vec::new();
         for (marker, step) in self.steps(at) {
@@ -25,10 +24,10 @@ impl<'a> Turn<'a> {
 
     /// The characters that a name is made of where it is not known: no punctuation but what joins words, and none
     /// that its markers begin with.
-    pub(in crate::grammar) fn name_class(&self, state: State) -> Class {
+    pub(crate) fn name_class(&self, state: StateId) -> Class {
         let joining = ['_', '-', '.', ':', '/', '$'].map(|char| (char, char));
         let words = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('\u{a1}', char::MAX)];
-        let firsts = self.node(state).markers.list.iter().filter_map(|marker| marker.core.chars().next());
+        let firsts = self.state(state).markers.list().iter().filter_map(|marker| marker.core.chars().next());
         Class::ranges(words.into_iter().chain(joining)).intersect(&Class::of(firsts).negate())
     }
 
@@ -43,16 +42,16 @@ impl<'a> Turn<'a> {
         let mut ways = Vec::new();
         for (tool, name) in names {
             let call = Call::Tool(tool, Done::default());
-            let mut steps: Vec<(Marker<'a>, Step<'a>)> = Vec::new();
+            let mut steps: Vec<(&'a Marker, &'a Transition)> = Vec::new();
             let mut labels: Vec<Way> = Vec::new();
             for (marker, step) in self.steps(at) {
                 let mut way = vec![text(&*name)];
-                if let Some(Act::StartLabelled { prefix, separator }) =
-                    step.acts.iter().find(|act| matches!(act, Act::StartLabelled { .. }))
+                if let Some(Action::StartLabelled { prefix, separator }) =
+                    step.actions.iter().find(|act| matches!(act, Action::StartLabelled { .. }))
                 {
                     let digits = some(Class::ranges([('0', '9')]));
-                    let index = sequence([text(*separator), digits]);
-                    way = vec![option(text(*prefix)), text(&*name), option(index)];
+                    let index = sequence([text(separator.clone()), digits]);
+                    way = vec![option(text(prefix.clone())), text(&*name), option(index)];
                 }
                 let mut way: Way = way.into_iter().map(Piece::Expr).collect();
                 if spaced_before(&marker) {
@@ -62,7 +61,7 @@ impl<'a> Turn<'a> {
                 labels.push(way);
             }
             // Markers that lead to the same place stand together.
-            let mut lead: Vec<(Way, Vec<(Marker<'a>, Step<'a>)>)> = Vec::new();
+            let mut lead: Vec<(Way, Vec<(&'a Marker, &'a Transition)>)> = Vec::new();
             for (way, step) in labels.into_iter().zip(steps) {
                 match lead.iter_mut().find(|(other, _)| *other == way) {
                     Some((_, steps)) => steps.push(step),
@@ -80,6 +79,6 @@ impl<'a> Turn<'a> {
 }
 
 /// Whether white space may stand between a name and a marker: where the template writes some, and before a tag.
-pub(in crate::grammar) fn spaced_before(marker: &Marker<'_>) -> bool {
+pub(crate) fn spaced_before(marker: &Marker) -> bool {
     !marker.before.is_empty() || marker.core.starts_with('<')
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::flat::Part;
 use super::number::Decimal;
 use super::{Outcome, Schemas, check, impossible};
-use crate::tools::schema::{declared, type_of};
-use crate::value::Types;
+use unjinja_runtime::Types;
+use unjinja_runtime::abi_2::{declared, type_of};
 
 pub(super) const NULL: u8 = Types::NULL.bits();
 pub(super) const BOOLEAN: u8 = Types::BOOLEAN.bits();

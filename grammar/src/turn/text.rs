@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use unjinja_runtime::abi_2::{Confirm, Hole, Marker};
+
 use super::{At, Key, Piece, Turn, Way};
-use crate::grammar::plan::Reads;
-use crate::grammar::syntax::class;
-use crate::grammar::text;
-use crate::grammar::until::{Stop, Until, Way as TextWay};
-use crate::markers::{Confirm, Marker};
+use crate::syntax::class;
+use crate::text;
+use crate::until::{Stop, Until, Way as TextWay};
 
 /// Text in a state: its automaton, and where each of its stops leads.
 pub(super) struct Table {
@@ -42,11 +42,11 @@ impl Turn<'_> {
             }
             let number = stops.iter().position(|stop| stop.core == marker.core).unwrap_or(stops.len());
             if number == stops.len() {
-                let confirm = match marker.confirm {
-                    Confirm::Next(cores) => cores.to_vec(),
+                let confirm = match &marker.confirm {
+                    Confirm::Next(cores) => cores.iter().map(|core| &**core).collect(),
                     _ => Vec::new(),
                 };
-                stops.push(Stop { core: marker.core, confirm, peek: !marker.take });
+                stops.push(Stop { core: &marker.core, confirm, peek: !marker.take });
                 exits.push(Vec::new());
             }
             exits[number].extend(to);
@@ -57,7 +57,7 @@ impl Turn<'_> {
     }
 
     /// Whether a marker that leads nowhere may stand in a text: punctuation, which says nothing by itself.
-    fn may_be_text(&self, marker: &Marker<'_>) -> bool {
+    fn may_be_text(&self, marker: &Marker) -> bool {
         marker.core.len() < 3
     }
 
@@ -81,8 +81,8 @@ impl Turn<'_> {
         }
         if let Key::Text(at, _) = key
             && here.free
-            && matches!(self.node(at.state).reads, Reads::Text(_))
-            && self.node(at.state).end.is_some()
+            && matches!(self.state(at.state).hole, Some(Hole::Text(_)))
+            && self.state(at.state).end.is_some()
             && self.may_end(at)
         {
             ways.push(Vec::new());
@@ -101,7 +101,9 @@ impl Turn<'_> {
     pub(super) fn text_key(&self, key: Key, point: usize) -> Key {
         match key {
             // The beginning of a text is what its state is.
-            Key::Text(at, _) if point == 0 && matches!(self.node(at.state).reads, Reads::Text(_) | Reads::Value) => {
+            Key::Text(at, _)
+                if point == 0 && matches!(self.state(at.state).hole, Some(Hole::Text(_)) | Some(Hole::Value)) =>
+            {
                 Key::At(at)
             }
             Key::Text(at, _) => Key::Text(at, point),

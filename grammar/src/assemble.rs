@@ -3,18 +3,15 @@
 
 use std::fmt;
 
+use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Program, State, enter};
+use unjinja_runtime::{ChatParser, Tools, Trigger};
+
 use super::call::ToolRules;
 use super::options::ToolChoice;
-use super::plan::{Act, Plan, Reads};
-use super::trigger::{self, Trigger};
+use super::trigger;
 use super::turn::{Offered, Rules, Turn};
 use super::values::Wider;
 use super::{GrammarOptions, SchemaError};
-use crate::event::Channel;
-use crate::machine::{Entry, Facts};
-use crate::markers::Confirm;
-use crate::stream;
-use crate::tools::Tools;
 
 /// A grammar, and what a sampler needs with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,8 +55,8 @@ pub enum GrammarError {
     NoTools,
     /// A call was asked for, and the format has none.
     NoCalls,
-    /// The parser carries no plan: it was not made from a spec.
-    NoPlan,
+    /// The parser has no program: it was not made from a spec.
+    NoProgram,
     /// No value fits a schema. The tool whose schema it is; empty where it is the response's.
     Schema(String, SchemaError),
     /// No text fits: the schemas contradict themselves.
@@ -76,7 +73,9 @@ impl fmt::Display for GrammarError {
             Self::NoCalls => write!(f, "a call is required, but this format has no tool calls"),
             Self::Schema(tool, error) if tool.is_empty() => write!(f, "the response: {error}"),
             Self::Schema(tool, error) => write!(f, "the tool {tool:?}: {error}"),
-            Self::NoPlan => write!(f, "this parser was not made from a spec, so there is nothing to make a grammar of"),
+            Self::NoProgram => {
+                write!(f, "this parser was not made from a spec, so there is nothing to make a grammar of")
+            }
             Self::Nothing => write!(f, "no output can satisfy the schemas: look for a schema that contradicts itself"),
         }
     }
@@ -84,30 +83,26 @@ impl fmt::Display for GrammarError {
 
 impl std::error::Error for GrammarError {}
 
-/// Makes a grammar; `tools` is `None` where any tool may be called.
+/// Makes a grammar of a program. `tools` is `None` if any tool with any arguments may be called.
 ///
 /// # Errors
-/// Where what is asked for cannot be had: a call without tools, or schemas that nothing satisfies.
-pub fn assemble(
-    plan: &Plan<'_>,
-    facts: Facts<'_>,
-    entries: &[Entry<'_>],
-    tools: Option<&Tools>,
-    options: &GrammarOptions,
-) -> Result<Grammar, GrammarError> {
-    let entry = stream::enter(facts, entries, &options.turn);
-    let (state, read, rest) = match entry {
-        (Some(entry), rest) => (entry.state, entry.read, rest),
-        (None, rest) => (plan.start, "", rest),
+/// What was asked for cannot be had: a call without tools, or schemas that nothing satisfies.
+pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+    if program.states.is_empty() {
+        return Err(GrammarError::NoProgram);
+    }
+    let (state, read, rest) = match enter(program, &options.turn) {
+        (Some(entry), rest) => (entry.state, &*entry.read, rest),
+        (None, rest) => (program.start, "", rest),
     };
-    let open = plan.reasoning == Some(state);
+    let open = program.reasoning == Some(state);
     let mut grammar = Grammar {
-        preserved_tokens: facts.preserved_tokens.iter().map(|&token| token.to_owned()).collect(),
-        stops: stops(plan),
-        reasoning: reasoning(plan, open),
+        preserved_tokens: program.info.preserved_tokens.iter().map(ToString::to_string).collect(),
+        stops: stops(program),
+        reasoning: reasoning(program, open),
         ..Grammar::default()
     };
-    let offered = offered(plan, tools, &options.tool_choice)?;
+    let offered = offered(program, tools, &options.tool_choice)?;
     let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     if offered.is_none() && options.response_schema.is_none() {
         let free = match tools {
@@ -115,13 +110,13 @@ pub fn assemble(
             Some(tools) => tools.is_empty() || options.tool_choice != ToolChoice::None,
             None => true,
         };
-        if free || !has_calls(plan) {
+        if free || !has_calls(program) {
             return Ok(grammar);
         }
     }
     let lazy = offered.is_some() && !required && options.response_schema.is_none() && read.is_empty();
     let triggers = match &offered {
-        Some(offered) if lazy => trigger::triggers(plan, offered),
+        Some(offered) if lazy => trigger::triggers(program, offered),
         _ => Vec::new(),
     };
     grammar.lazy = !triggers.is_empty();
@@ -129,10 +124,10 @@ pub fn assemble(
         offered,
         required,
         parallel: options.parallel_tool_calls,
-        reasoning: options.turn.thinking != Some(false) || open,
+        reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
     };
-    let turn = Turn::new(plan, rules);
+    let turn = Turn::new(program, rules);
     let (text, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
     if let Some((tool, error)) = values.error {
         return Err(GrammarError::Schema(tool, error));
@@ -145,14 +140,14 @@ pub fn assemble(
 }
 
 /// What may be called; `None` where nothing may.
-fn offered(plan: &Plan<'_>, tools: Option<&Tools>, choice: &ToolChoice) -> Result<Option<Offered>, GrammarError> {
+fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Result<Option<Offered>, GrammarError> {
     let named = match choice {
         ToolChoice::None => return Ok(None),
         ToolChoice::Named(name) => Some(name),
         ToolChoice::Auto | ToolChoice::Required => None,
     };
     let wanted = *choice != ToolChoice::Auto;
-    if !has_calls(plan) {
+    if !has_calls(program) {
         return if wanted { Err(GrammarError::NoCalls) } else { Ok(None) };
     }
     let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
@@ -167,30 +162,66 @@ fn offered(plan: &Plan<'_>, tools: Option<&Tools>, choice: &ToolChoice) -> Resul
 }
 
 /// Whether the format has calls.
-fn has_calls(plan: &Plan<'_>) -> bool {
-    plan.nodes.iter().flat_map(|node| node.steps).any(|step| step.acts.contains(&Act::OpenCall))
+fn has_calls(program: &Program) -> bool {
+    program.states.iter().flat_map(|state| state.transitions.iter()).any(|step| step.does(&Action::Speculate))
 }
 
 /// The texts that end a turn.
-fn stops(plan: &Plan<'_>) -> Vec<String> {
+fn stops(program: &Program) -> Vec<String> {
     let mut stops: Vec<String> = Vec::new();
-    for marker in plan.nodes.iter().flat_map(|node| node.markers.list) {
+    for marker in program.states.iter().flat_map(|state| state.markers.list()) {
         if marker.confirm == Confirm::End && !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
-            stops.retain(|stop| !stop.starts_with(marker.core));
-            stops.push(marker.core.to_owned());
+            stops.retain(|stop| !stop.starts_with(&*marker.core));
+            stops.push(marker.core.to_string());
         }
     }
     stops
 }
 
-fn reasoning(plan: &Plan<'_>, open: bool) -> Option<Reasoning> {
-    let inside = plan.nodes.get(usize::from(plan.reasoning?.0))?;
-    let with = |node: &super::Node<'_>, act: Act<'_>| {
-        let both = node.markers.list.iter().zip(node.steps);
-        both.into_iter().find(|(_, step)| step.acts.contains(&act)).map(|(marker, _)| marker.core.to_owned())
+fn reasoning(program: &Program, open: bool) -> Option<Reasoning> {
+    let inside = program.state(program.reasoning?)?;
+    let with = |state: &State, action: Action| {
+        state.arrows().find(|(_, step)| step.does(&action)).map(|(marker, _)| marker.core.to_string())
     };
-    let end = with(inside, Act::CloseReasoning)?;
-    let texts = plan.nodes.iter().filter(|node| matches!(node.reads, Reads::Text(Channel::Content)));
-    let start = texts.filter_map(|node| with(node, Act::OpenReasoning)).next().unwrap_or_default();
+    let end = with(inside, Action::CloseReasoning)?;
+    let texts = program.states.iter().filter(|state| state.hole == Some(Hole::Text(Channel::Content)));
+    let start = texts.filter_map(|state| with(state, Action::OpenReasoning)).next().unwrap_or_default();
     Some(Reasoning { start, end, open })
+}
+
+/// Grammars of any parser.
+///
+/// ```
+/// use unjinja_grammar::{GrammarExt, GrammarOptions};
+/// use unjinja_runtime::{ChatParser, Tools};
+///
+/// fn constrained(parser: &dyn ChatParser, tools: &Tools) -> String {
+///     match parser.grammar(tools, &GrammarOptions::new()) {
+///         Ok(grammar) => grammar.text,
+///         Err(error) => error.to_string(),
+///     }
+/// }
+/// ```
+pub trait GrammarExt {
+    /// A grammar for a sampler, with each tool's schema compiled in.
+    ///
+    /// # Errors
+    /// What was asked for cannot be had: a call without tools, or schemas that nothing satisfies.
+    fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError>;
+
+    /// A grammar for calls of any tool with any arguments.
+    ///
+    /// # Errors
+    /// Those of [`grammar`](Self::grammar).
+    fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError>;
+}
+
+impl<P: ChatParser + ?Sized> GrammarExt for P {
+    fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        grammar(self.program(), Some(tools), options)
+    }
+
+    fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        grammar(self.program(), None, options)
+    }
 }

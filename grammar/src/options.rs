@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::options::Options;
+use unjinja_runtime::Options;
 
 /// Whether, and which, tools are to be called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum ToolChoice {
 /// What a caller asks of a grammar.
 ///
 /// ```
-/// use unjinja_runtime::{GrammarOptions, ToolChoice};
+/// use unjinja_grammar::{GrammarOptions, ToolChoice};
 /// let options = GrammarOptions::new().tool_choice(ToolChoice::Required).parallel_tool_calls(false);
 /// ```
 #[derive(Clone, Debug)]
@@ -31,11 +31,19 @@ pub struct GrammarOptions {
     pub(crate) response_schema: Option<Value>,
     /// What tells where the model's output begins.
     pub(crate) turn: Options,
+    /// The thinking switch, if it was set.
+    pub(crate) thinking: Option<bool>,
 }
 
 impl Default for GrammarOptions {
     fn default() -> Self {
-        Self { tool_choice: ToolChoice::Auto, parallel_tool_calls: true, response_schema: None, turn: Options::new() }
+        Self {
+            tool_choice: ToolChoice::Auto,
+            parallel_tool_calls: true,
+            response_schema: None,
+            turn: Options::new(),
+            thinking: None,
+        }
     }
 }
 
@@ -68,6 +76,7 @@ impl GrammarOptions {
     /// turn has no reasoning.
     pub fn thinking(mut self, on: bool) -> Self {
         self.turn = self.turn.thinking(on);
+        self.thinking = Some(on);
         self
     }
 

@@ -14,15 +14,13 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Origin, Program, State, StateId, Transition};
+
 use super::call::{Done, ToolRules};
 use super::graph::{Graph, NodeId, Piece, Way};
-use super::plan::{Act, Node, Plan, Reads, Step};
 use super::syntax::Syntax;
 use super::values::Values;
 use super::{Builder, text};
-use crate::event::Channel;
-use crate::machine::State;
-use crate::markers::{Confirm, Marker};
 use text::Table;
 
 pub(super) use names::spaced_before;
@@ -63,7 +61,7 @@ pub(super) enum Call {
 /// A state of the machine, and what has to be remembered beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct At {
-    pub(super) state: State,
+    pub(super) state: StateId,
     /// A call was made or is open.
     pub(super) called: bool,
     /// The answer that a schema asks for was written.
@@ -73,7 +71,7 @@ pub(super) struct At {
 
 impl At {
     /// A state of a turn in which nothing was called.
-    pub(super) fn new(state: State) -> Self {
+    pub(super) fn new(state: StateId) -> Self {
         Self { state, called: false, answered: false, call: Call::None }
     }
 }
@@ -86,32 +84,32 @@ pub(super) enum Key {
     /// A point of the text that stands in a state.
     Text(At, usize),
     /// A point of an argument's raw text: its rules return behind the marker that closes it.
-    Value(State, usize),
+    Value(StateId, usize),
 }
 
 /// An argument: the state of its name, the tool, and which of its properties it is, if any.
-pub(super) type ArgumentKey = (State, usize, Option<usize>);
+pub(super) type ArgumentKey = (StateId, usize, Option<usize>);
 
 /// A turn in the making.
 pub(super) struct Turn<'a> {
-    pub(super) plan: &'a Plan<'a>,
+    pub(super) program: &'a Program,
     pub(super) rules: Rules<'a>,
     pub(super) builder: Builder,
     pub(super) values: Values,
     pub(super) graph: Graph<Key>,
     tables: HashMap<Key, Rc<Table>>,
     /// The rules of single arguments.
-    pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, State)>>,
+    pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, StateId)>>,
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(plan: &'a Plan<'a>, rules: Rules<'a>) -> Self {
+    pub(super) fn new(program: &'a Program, rules: Rules<'a>) -> Self {
         let (builder, values) = (Builder::new(), Values::default());
-        Self { plan, rules, builder, values, graph: Graph::new(), tables: HashMap::new(), arguments: HashMap::new() }
+        Self { program, rules, builder, values, graph: Graph::new(), tables: HashMap::new(), arguments: HashMap::new() }
     }
 
     /// The grammar of the whole turn from a state on. `None` where nothing fits.
-    pub(super) fn whole(mut self, state: State, read: &str) -> (Option<String>, Values) {
+    pub(super) fn whole(mut self, state: StateId, read: &str) -> (Option<String>, Values) {
         let root = if read.is_empty() {
             self.graph.node(Key::At(At::new(state)))
         } else {
@@ -126,10 +124,10 @@ impl<'a> Turn<'a> {
         let mut ways: Vec<Way> = Vec::new();
         for at in self.openers() {
             for (marker, step) in self.steps(at) {
-                if step.acts.contains(&Act::OpenCall)
+                if step.actions.contains(&Action::Speculate)
                     && let Some(to) = self.go(at, &step)
                 {
-                    let core = if marker.take { marker.core } else { "" };
+                    let core = marker.consumed();
                     let way = vec![Piece::Expr(text(core)), self.to(to)];
                     if !ways.contains(&way) {
                         ways.push(way);
@@ -143,7 +141,7 @@ impl<'a> Turn<'a> {
 
     /// The states from which a call may be opened.
     pub(super) fn openers(&self) -> Vec<At> {
-        let states = [Some(self.plan.start), Some(self.plan.content), self.plan.reasoning];
+        let states = [Some(self.program.start), Some(self.program.content), self.program.reasoning];
         let mut openers: Vec<At> = Vec::new();
         for at in states.into_iter().flatten().map(At::new) {
             if !openers.contains(&at) {
@@ -164,22 +162,29 @@ impl<'a> Turn<'a> {
 
     // ----- the machine -----
 
-    pub(super) fn node(&self, state: State) -> Node<'a> {
-        self.plan.nodes.get(usize::from(state.0)).copied().unwrap_or(Node::new(Reads::Markers))
+    pub(super) fn state(&self, id: StateId) -> &'a State {
+        static NOWHERE: State = State::new("", None);
+        self.program.state(id).unwrap_or(&NOWHERE)
     }
 
-    /// The markers of a state, and where they lead.
-    pub(super) fn steps(&self, at: At) -> Vec<(Marker<'a>, Step<'a>)> {
-        let node = self.node(at.state);
-        node.markers.list.iter().copied().zip(node.steps.iter().copied()).collect()
+    /// The markers of a state, and where they lead, as far as a template writes them.
+    pub(super) fn steps(&self, at: At) -> Vec<(&'a Marker, &'a Transition)> {
+        self.state(at.state).arrows().filter(|(_, transition)| transition.origin == Origin::Canonical).collect()
     }
 
     /// Where a step leads. `None` where it may not be made.
-    pub(super) fn go(&self, at: At, step: &Step<'_>) -> Option<At> {
-        let mut to = At { state: step.next, ..at };
-        for act in step.acts {
-            match act {
-                Act::OpenCall => {
+    pub(super) fn go(&self, at: At, step: &Transition) -> Option<At> {
+        if step.origin == Origin::Recovery {
+            return None;
+        }
+        self.perform(&step.actions, At { state: step.next, ..at })
+    }
+
+    /// What has to be remembered after these actions. `None` if one of them may not be done.
+    pub(super) fn perform(&self, actions: &[Action], mut to: At) -> Option<At> {
+        for action in actions {
+            match action {
+                Action::Speculate => {
                     let more = !to.called || self.rules.parallel;
                     if self.rules.offered.is_none() || !more || to.answered {
                         return None;
@@ -187,18 +192,18 @@ impl<'a> Turn<'a> {
                     to.called = true;
                     to.call = Call::None;
                 }
-                Act::EndCall => {
+                Action::EndCall => {
                     if !self.complete(to.call) {
                         return None;
                     }
                     to.call = Call::None;
                 }
-                Act::EndCallIncomplete => return None,
-                Act::OpenReasoning if to.called || to.answered || !self.rules.reasoning => return None,
-                Act::OpenContent if self.is_over(to) => return None,
+                Action::EndCallIncomplete => return None,
+                Action::OpenReasoning if to.called || to.answered || !self.rules.reasoning => return None,
+                Action::OpenContent if self.is_over(to) => return None,
                 // Once: then nothing is left but the end.
-                Act::CloseContent if to.answered && to.called => return None,
-                Act::CloseContent if to.answered => to.called = true,
+                Action::CloseContent if to.answered && to.called => return None,
+                Action::CloseContent if to.answered => to.called = true,
                 _ => {}
             }
         }
@@ -214,7 +219,7 @@ impl<'a> Turn<'a> {
 
     /// Whether no more text may come: behind the answer, and behind calls where templates write none there.
     fn is_over(&self, at: At) -> bool {
-        at.answered || (at.called && !(self.plan.text_after_calls && self.rules.response.is_none()))
+        at.answered || (at.called && !(self.program.text_after_calls && self.rules.response.is_none()))
     }
 
     /// Whether the turn may be over.
@@ -223,7 +228,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Whether a step can be made here: a turn's end only where it may be.
-    fn follow(&self, at: At, marker: &Marker<'_>, step: &Step<'_>) -> Option<At> {
+    fn follow(&self, at: At, marker: &Marker, step: &Transition) -> Option<At> {
         let to = self.go(at, step)?;
         (marker.confirm != Confirm::End || self.may_end(to)).then_some(to)
     }
@@ -241,72 +246,72 @@ impl<'a> Turn<'a> {
     fn fill(&mut self, key: Key, id: NodeId) {
         match key {
             Key::At(at) => {
-                let node = self.node(at.state);
-                let ways = match node.reads {
-                    Reads::Markers => self.markers(at, &node),
-                    Reads::Text(_) if self.is_over(at) => self.after(at, &node),
-                    Reads::Text(Channel::Content) if self.rules.response.is_some() => self.response(at),
-                    Reads::Text(_) => self.point(Key::Text(at, 0), 0),
-                    Reads::Name => self.name(at),
-                    Reads::Id => self.any_name(at),
-                    Reads::ArgumentName => self.argument_name(at),
-                    Reads::Value => self.point(Key::Text(at, 0), 0),
-                    Reads::Literal(quote) => {
+                let node = self.state(at.state);
+                let ways = match &node.hole {
+                    None => self.markers(at, &node),
+                    Some(Hole::Text(_)) if self.is_over(at) => self.after(at, &node),
+                    Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => self.response(at),
+                    Some(Hole::Text(_)) => self.point(Key::Text(at, 0), 0),
+                    Some(Hole::Name) => self.name(at),
+                    Some(Hole::Id) => self.any_name(at),
+                    Some(Hole::ArgumentName) => self.argument_name(at),
+                    Some(Hole::Value) => self.point(Key::Text(at, 0), 0),
+                    Some(Hole::Literal(quote)) => {
                         let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
                         let value = self.values.any(&mut self.builder, syntax);
                         self.value(at, &node, Some(value))
                     }
-                    Reads::Json | Reads::Python => {
-                        let python = node.reads == Reads::Python;
+                    Some(Hole::Json) | Some(Hole::Python) => {
+                        let python = node.hole == Some(Hole::Python);
                         let value = self.whole_arguments(at.call, python);
                         // All arguments are written then.
                         self.value(At { call: Call::Any, ..at }, &node, value)
                     }
-                    Reads::Object(shape) => {
+                    Some(Hole::Object(shape)) => {
                         let value = self.object(&shape);
                         self.value(at, &node, value)
                     }
                 };
                 let name = self.name_of(at, &node);
-                let comment = match node.reads {
-                    Reads::Text(_) if self.is_over(at) => None,
-                    Reads::Text(Channel::Content) if self.rules.response.is_some() => None,
-                    Reads::Text(Channel::Content) => Some(up_to("The answer", &node)),
-                    Reads::Text(Channel::Reasoning) => Some(up_to("Reasoning", &node)),
-                    Reads::Value => Some(up_to("Raw text", &node)),
+                let comment = match &node.hole {
+                    Some(Hole::Text(_)) if self.is_over(at) => None,
+                    Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => None,
+                    Some(Hole::Text(Channel::Content)) => Some(up_to("The answer", &node)),
+                    Some(Hole::Text(Channel::Reasoning)) => Some(up_to("Reasoning", &node)),
+                    Some(Hole::Value) => Some(up_to("Raw text", &node)),
                     _ => None,
                 };
                 self.graph.fill(id, name, comment, ways);
             }
             Key::Text(at, point) => {
                 let ways = self.point(key, point);
-                let name = self.name_of(at, &self.node(at.state));
+                let name = self.name_of(at, &self.state(at.state));
                 self.graph.fill(id, name, None, ways);
             }
             Key::Value(state, point) => {
                 let ways = self.point(key, point);
-                let comment = (point == 0).then(|| up_to("Raw text", &self.node(state)));
+                let comment = (point == 0).then(|| up_to("Raw text", &self.state(state)));
                 self.graph.fill(id, "text", comment, ways);
             }
         }
     }
 
     /// What a rule is called.
-    fn name_of(&self, at: At, node: &Node<'_>) -> String {
-        let base = match node.reads {
-            Reads::Text(_) if self.is_over(at) => "end",
-            Reads::Text(Channel::Content) if self.rules.response.is_some() => "response",
-            Reads::Text(Channel::Content) => "content",
-            Reads::Text(Channel::Reasoning) => "reasoning",
-            Reads::Name => "call",
-            Reads::Id => "id",
-            Reads::ArgumentName => "arguments",
-            Reads::Value | Reads::Literal(_) => "value",
-            Reads::Json | Reads::Python => "arguments",
-            Reads::Object(_) => "call",
-            Reads::Markers if at.state == self.plan.start => "turn",
-            Reads::Markers if at.called => "more",
-            Reads::Markers => "next",
+    fn name_of(&self, at: At, node: &State) -> String {
+        let base = match &node.hole {
+            Some(Hole::Text(_)) if self.is_over(at) => "end",
+            Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => "response",
+            Some(Hole::Text(Channel::Content)) => "content",
+            Some(Hole::Text(Channel::Reasoning)) => "reasoning",
+            Some(Hole::Name) => "call",
+            Some(Hole::Id) => "id",
+            Some(Hole::ArgumentName) => "arguments",
+            Some(Hole::Value) | Some(Hole::Literal(_)) => "value",
+            Some(Hole::Json) | Some(Hole::Python) => "arguments",
+            Some(Hole::Object(_)) => "call",
+            None if at.state == self.program.start => "turn",
+            None if at.called => "more",
+            None => "next",
         };
         match (at.call, &self.rules.offered) {
             (Call::Tool(tool, _), Some(Offered::These(tools))) => format!("{}-{base}", tools[tool].name),
@@ -316,10 +321,15 @@ impl<'a> Turn<'a> {
 }
 
 /// What a rule of text is, for people.
-fn up_to(what: &str, node: &Node<'_>) -> String {
-    let mut cores: Vec<&str> = node.markers.list.iter().map(|marker| marker.core).collect();
+fn up_to(what: &str, node: &State) -> String {
+    let mut cores: Vec<&str> = node.markers.list().iter().map(|marker| &*marker.core).collect();
     cores.sort_unstable();
     cores.dedup();
     let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).collect();
     format!("{what}, up to {}.", cores.join(" or "))
+}
+
+/// Whether a transition does nothing that a grammar has to know of.
+pub(super) fn is_silent(transition: &Transition) -> bool {
+    transition.actions.iter().all(|action| matches!(action, Action::Id | Action::EndArgument))
 }

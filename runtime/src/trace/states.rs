@@ -1,11 +1,10 @@
-//! The states of a plan's machine, as a reader wants to see them.
+//! The states of a program, as a reader wants to see them.
 
 use serde::Serialize;
-use unjinja_runtime::Channel;
 
-use crate::Lowered;
-use crate::automaton::{Confirm, Step};
-use crate::plan::{Action, ArgumentKind, Hole};
+use crate::event::Channel;
+use crate::markers::Confirm;
+use crate::program::{Action, ArgumentKind, Hole, Program, Transition};
 
 /// One state of the machine that reads a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,54 +59,53 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-impl Lowered {
-    /// The states of the machine, the one in which a turn begins first.
-    pub fn states(&self) -> Vec<StateView> {
-        let automaton = &self.automaton;
-        let name = |step: &Step| automaton.states[step.next].name.clone();
-        let view = |index: usize| {
-            let state = &automaton.states[index];
-            let markers = state.arms.iter().map(|arm| MarkerView {
-                key: arm.key,
-                text: arm.core.clone(),
-                before: arm.before.clone(),
-                after: arm.after.clone(),
-                confirmed_by: match &arm.confirm {
-                    Confirm::Next(cores) => cores.clone(),
-                    Confirm::Nothing | Confirm::End => Vec::new(),
-                },
-                at_the_end: arm.confirm == Confirm::End,
-                does: arm.step.actions.iter().map(does).collect(),
-                next: name(&arm.step),
-            });
-            let entries = self.entries.iter().enumerate().filter(|(_, state)| **state == index);
-            StateView {
-                name: state.name.clone(),
-                reads: state.hole.as_ref().map_or("", reads),
-                markers: markers.collect(),
-                otherwise: state.otherwise.as_ref().map(name),
-                otherwise_does: state.otherwise.iter().flat_map(|step| &step.actions).map(does).collect(),
-                may_end: state.end.is_some(),
-                entered_by: entries.map(|(prompt, _)| prompt).collect(),
-            }
-        };
-        let mut order: Vec<usize> = (0..automaton.states.len()).collect();
-        order.sort_by_key(|&index| index != automaton.start);
-        order.into_iter().map(view).collect()
-    }
+/// The states of a program, the one in which a turn begins first.
+pub fn states(program: &Program) -> Vec<StateView> {
+    let name = |transition: &Transition| {
+        program.state(transition.next).map_or_else(String::new, |state| state.name.to_string())
+    };
+    let view = |index: usize| {
+        let state = &program.states[index];
+        let markers = state.arrows().map(|(marker, transition)| MarkerView {
+            key: transition.key,
+            text: marker.core.to_string(),
+            before: marker.before.to_string(),
+            after: marker.after.to_string(),
+            confirmed_by: match &marker.confirm {
+                Confirm::Next(cores) => cores.iter().map(ToString::to_string).collect(),
+                Confirm::Nothing | Confirm::End => Vec::new(),
+            },
+            at_the_end: marker.confirm == Confirm::End,
+            does: transition.actions.iter().filter_map(does).collect(),
+            next: name(transition),
+        });
+        let entries = program.entries.iter().enumerate().filter(|(_, entry)| usize::from(entry.state.0) == index);
+        StateView {
+            name: state.name.to_string(),
+            reads: state.hole.as_ref().map_or("", reads),
+            markers: markers.collect(),
+            otherwise: state.otherwise.as_ref().map(name),
+            otherwise_does: state.otherwise.iter().flat_map(|step| step.actions.iter()).filter_map(does).collect(),
+            may_end: state.end.is_some(),
+            entered_by: entries.map(|(prompt, _)| prompt).collect(),
+        }
+    };
+    let mut order: Vec<usize> = (0..program.states.len()).collect();
+    order.sort_by_key(|&index| index != usize::from(program.start.0));
+    order.into_iter().map(view).collect()
 }
 
 /// What a hole holds, in words.
 pub(super) fn reads(hole: &Hole) -> &'static str {
     match hole {
-        Hole::Text { channel: Channel::Content, .. } => "content",
-        Hole::Text { channel: Channel::Reasoning, .. } => "reasoning",
+        Hole::Text(Channel::Content) => "content",
+        Hole::Text(Channel::Reasoning) => "reasoning",
         Hole::Name => "a function's name",
         Hole::Id => "a call's id",
         Hole::ArgumentName => "an argument's name",
         Hole::Value => "an argument's value as raw text",
-        Hole::Literal { quote } if quote.is_empty() => "an argument's value as a literal",
-        Hole::Literal { .. } => "an argument's value as a literal with quote tokens",
+        Hole::Literal(quote) if quote.is_empty() => "an argument's value as a literal",
+        Hole::Literal(_) => "an argument's value as a literal with quote tokens",
         Hole::Json => "arguments as a JSON object",
         Hole::Python => "arguments as a Python dict",
         Hole::Object(shape) if shape.python => "a call as a Python dict",
@@ -115,10 +113,10 @@ pub(super) fn reads(hole: &Hole) -> &'static str {
     }
 }
 
-/// What an action does, in words.
-fn does(action: &Action) -> String {
-    match action {
-        Action::Hold => "hold back".to_owned(),
+/// What an action does, in words; nothing if the parser does nothing.
+fn does(action: &Action) -> Option<String> {
+    Some(match action {
+        Action::Speculate => "hold back".to_owned(),
         Action::StartCall => "announce the call".to_owned(),
         Action::StartOffered => "announce the call if its name was offered".to_owned(),
         Action::StartLabelled { prefix, separator } => {
@@ -134,5 +132,6 @@ fn does(action: &Action) -> String {
         Action::EndCallIncomplete => "end the call, incomplete".to_owned(),
         Action::OpenReasoning => "open reasoning".to_owned(),
         Action::CloseReasoning => "close reasoning".to_owned(),
-    }
+        Action::OpenContent | Action::CloseContent => return None,
+    })
 }

@@ -1,5 +1,7 @@
-//! What each byte of an output is taken for, and where and why the text stopped fitting: the interpreter's walk, watched
-//! step by step. It decides nothing; what it tells is what the machine did.
+//! Shows how an output is read: what each byte is taken for, and where and why the text stopped fitting. It runs the
+//! interpreter and watches every step.
+//!
+//! For tools that explain a format. It decides nothing, and no parser links it.
 
 mod object;
 mod states;
@@ -8,15 +10,17 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use serde::{Serialize, Serializer};
-use unjinja_runtime::{
-    Channel, Entry, Event, Facts, Flow, Found, Io, Machine, Message, Options, Place, State, read_at_once,
-};
-use unjinja_spec::FormatSpec;
 
-pub use states::{MarkerView, StateView};
+use crate::event::{Channel, Event};
+use crate::interpret::Interpreter;
+use crate::io::{Io, Place};
+use crate::machine::{Flow, Found, Machine};
+use crate::message::Message;
+use crate::options::Options;
+use crate::program::{Action, Hole, Program, StateId};
+use crate::stream::read_at_once;
 
-use crate::plan::{Action, Hole};
-use crate::{Interpreter, Lowered};
+pub use states::{MarkerView, StateView, states};
 
 /// What a piece of an output is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,12 +144,12 @@ pub struct Reading {
     pub message: Message,
 }
 
-impl Lowered {
-    /// Reads an output, and tells what each of its bytes is taken for. `spec` is the spec that was lowered; `over` says
-    /// whether the output is complete. Reasoning is always extracted.
-    pub fn read(&self, spec: &FormatSpec, output: &[u8], options: &Options, over: bool) -> Reading {
+impl Interpreter {
+    /// Reads an output, and tells what each of its bytes is taken for. `over` says whether the output is complete.
+    /// Reasoning is always extracted.
+    pub fn read(&self, output: &[u8], options: &Options, over: bool) -> Reading {
         let options = options.clone().extract_reasoning(true).json_response(false);
-        let watched = Watched { inner: self.interpreter(spec), log: RefCell::default(), state: Cell::new(State(0)) };
+        let watched = Watched { inner: self.clone(), log: RefCell::default(), state: Cell::new(StateId(0)) };
         let mut message = Message::default();
         let (prompt, settled) = read_at_once(&watched, output, &options, over, &mut |event| {
             watched.log.borrow_mut().note(&event);
@@ -156,7 +160,7 @@ impl Lowered {
         let mut log = log.into_inner();
         let end = prompt + output.len();
         if over {
-            let rest = inner.state(last).hole.as_ref().map_or(Taken::Syntax(""), taken_for);
+            let rest = hole_of(inner.program(), last).map_or(Taken::Syntax(""), taken_for);
             log.mark(log.covered()..end, rest, log.call);
         } else {
             log.rewind(settled);
@@ -170,7 +174,7 @@ impl Lowered {
             held_from: stop.held_from.map(behind),
             ..stop
         });
-        let state = inner.state(last).name.clone();
+        let state = inner.program().state(last).map_or_else(String::new, |state| state.name.to_string());
         Reading { prompt, spans: spans.collect(), stops: stops.collect(), state, message }
     }
 }
@@ -257,40 +261,44 @@ impl Log {
 }
 
 /// An interpreter whose steps are seen.
-struct Watched<'s> {
-    inner: Interpreter<'s>,
+struct Watched {
+    inner: Interpreter,
     log: RefCell<Log>,
-    state: Cell<State>,
+    state: Cell<StateId>,
 }
 
-impl Watched<'_> {
+impl Watched {
     /// What was read from one place to another.
-    fn account(&self, state: State, text: &[u8], before: Place, after: Place, found: Found) {
-        let here = self.inner.state(state);
+    fn account(&self, state: StateId, text: &[u8], before: Place, after: Place, found: Found) {
+        let Some(here) = self.inner.program().state(state) else { return };
         let log = &mut *self.log.borrow_mut();
         log.rewind(before.pos);
         let call = call_of(here.hole.as_ref(), before);
         log.call = call;
         let begin = (before.pos + before.layout).min(after.pos);
         log.mark(before.pos..begin, Taken::Syntax(log.key), layout_call(before));
-        let arm = match found {
-            Found::Marker(index) => here.arms.get(index),
+        let transition = match found {
+            Found::Marker(index) => here.transitions.get(index),
             _ => None,
         };
-        let end = if arm.is_some() { after.text_end } else { after.pos };
+        let end = if transition.is_some() { after.text_end } else { after.pos };
         match &here.hole {
             Some(Hole::Object(shape)) => object::mark(log, text, begin..end, shape, call),
-            Some(hole @ (Hole::Text { .. } | Hole::Value)) => log.mark(begin..end, taken_for(hole), call),
+            Some(hole @ (Hole::Text(_) | Hole::Value)) => log.mark(begin..end, taken_for(hole), call),
             Some(hole) => log.mark_trimmed(text, begin..end, taken_for(hole), call),
             None => {}
         }
-        if let Some(arm) = arm {
+        if let Some(transition) = transition {
             // What opens a call belongs to it.
-            let opens = arm.step.actions.contains(&Action::Hold);
+            let opens = transition.does(&Action::Speculate);
             let call = if opens { Some(after.calls) } else { call };
-            log.mark(log.covered().max(before.pos)..after.pos.max(after.marker_at), Taken::Syntax(arm.key), call);
+            log.mark(
+                log.covered().max(before.pos)..after.pos.max(after.marker_at),
+                Taken::Syntax(transition.key),
+                call,
+            );
             if after.pos > after.marker_at {
-                log.key = arm.key;
+                log.key = transition.key;
             } else {
                 // It is left to be read by what follows.
                 log.rewind(after.marker_at);
@@ -298,18 +306,18 @@ impl Watched<'_> {
         }
     }
 
-    fn stop(&self, state: State, place: Place, at: usize, why: Why) {
-        let here = self.inner.state(state);
+    fn stop(&self, state: StateId, place: Place, at: usize, why: Why) {
+        let Some(here) = self.inner.program().state(state) else { return };
         let mut expected: Vec<Expected> = Vec::new();
-        for arm in &here.arms {
-            let one = Expected { key: arm.key, text: arm.core.clone() };
+        for (marker, transition) in here.arrows() {
+            let one = Expected { key: transition.key, text: marker.core.to_string() };
             if !expected.contains(&one) {
                 expected.push(one);
             }
         }
         self.log.borrow_mut().stops.push(Stop {
             at,
-            state: here.name.clone(),
+            state: here.name.to_string(),
             reads: here.hole.as_ref().map_or("", states::reads),
             expected,
             why,
@@ -322,7 +330,7 @@ impl Watched<'_> {
 /// The call that a state reads at a place.
 fn call_of(hole: Option<&Hole>, place: Place) -> Option<usize> {
     match hole {
-        Some(Hole::Text { .. }) => None,
+        Some(Hole::Text(_)) => None,
         Some(Hole::Name | Hole::Object(_)) => Some(place.calls),
         _ if place.held.is_some() => Some(place.calls),
         _ if place.open => Some(place.calls.saturating_sub(1)),
@@ -339,52 +347,45 @@ fn layout_call(place: Place) -> Option<usize> {
     }
 }
 
+/// What a state reads beside markers.
+fn hole_of(program: &Program, state: StateId) -> Option<&Hole> {
+    program.state(state)?.hole.as_ref()
+}
+
 fn taken_for(hole: &Hole) -> Taken {
     match hole {
-        Hole::Text { channel: Channel::Content, .. } => Taken::Content,
-        Hole::Text { channel: Channel::Reasoning, .. } => Taken::Reasoning,
+        Hole::Text(Channel::Content) => Taken::Content,
+        Hole::Text(Channel::Reasoning) => Taken::Reasoning,
         Hole::Name => Taken::FunctionName,
         Hole::Id => Taken::CallId,
         Hole::ArgumentName => Taken::ArgumentName,
-        Hole::Value | Hole::Literal { .. } | Hole::Json | Hole::Python | Hole::Object(_) => Taken::Arguments,
+        Hole::Value | Hole::Literal(_) | Hole::Json | Hole::Python | Hole::Object(_) => Taken::Arguments,
     }
 }
 
-impl Machine for Watched<'_> {
-    fn facts(&self) -> Facts<'_> {
-        Machine::facts(&self.inner)
+impl Machine for Watched {
+    fn program(&self) -> &Program {
+        self.inner.program()
     }
 
-    fn start(&self) -> State {
-        self.inner.start()
-    }
-
-    fn plain(&self) -> State {
-        self.inner.plain()
-    }
-
-    fn entries(&self) -> &[Entry<'_>] {
-        self.inner.entries()
-    }
-
-    fn step(&self, state: State, io: &mut Io<'_>) -> Flow {
+    fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
         self.state.set(state);
         let before = io.place();
         self.log.borrow_mut().begin(io.at_hand());
         let found = self.inner.find(state, io);
         let after = io.place();
         self.account(state, io.at_hand(), before, after, found);
-        if let Some(step) = self.inner.way(state, found)
-            && step.actions.contains(&Action::EndCallIncomplete)
+        if let Some(transition) = self.inner.transition(state, found)
+            && transition.does(&Action::EndCallIncomplete)
             && after.open
         {
             self.stop(state, Place { held: None, ..after }, after.pos, Why::NotClosed);
         }
         let flow = self.inner.follow(state, found, io);
         match flow {
-            // Plain text that simply goes on elsewhere is no misfit.
-            Flow::Misfit if io.place().held.is_some() || io.place().open => {
-                let offered = self.inner.way(state, found).is_none();
+            // Plain text that simply goes on elsewhere is no mismatch.
+            Flow::Mismatch if io.place().held.is_some() || io.place().open => {
+                let offered = self.inner.transition(state, found).is_none();
                 let why = if offered { Why::Unexpected } else { Why::NotOffered };
                 self.stop(state, io.place(), after.looked, why);
             }
@@ -396,7 +397,7 @@ impl Machine for Watched<'_> {
         flow
     }
 
-    fn end(&self, state: State, io: &mut Io<'_>) -> bool {
+    fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         let ends = self.inner.end(state, io);
         if io.place().open {
             self.stop(state, io.place(), io.at_hand().len(), Why::Ended);

@@ -1,0 +1,351 @@
+//! The program of a format: how one assistant turn is read, as plain data.
+//!
+//! A spec is lowered to a program once. Everything behind that reads the program and nothing from an earlier stage: the
+//! [interpreter](crate::Interpreter) runs it, generated Rust is its specialised form, grammars are made from it, and
+//! `unjinja explain` shows it.
+//!
+//! All data is either `'static` (a generated module holds it in a `static`) or owned (a spec was loaded at run time).
+//! This module holds data only. It must not read text and must not decide anything.
+
+use std::borrow::Cow;
+
+use crate::call_object::CallShape;
+use crate::event::Channel;
+use crate::markers::{Marker, Markers};
+
+/// Text of a program: `'static` in generated code, owned where the program was made at run time.
+pub type Text = Cow<'static, str>;
+
+/// A list in a program, `'static` or owned.
+pub type List<T> = Cow<'static, [T]>;
+
+/// A constant text, for generated code.
+pub const fn text(text: &'static str) -> Text {
+    Cow::Borrowed(text)
+}
+
+/// A constant list, for generated code.
+pub const fn list<T: Clone>(items: &'static [T]) -> List<T> {
+    Cow::Borrowed(items)
+}
+
+/// How one assistant turn of a format is read: a deterministic state machine.
+///
+/// ```
+/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_2::*};
+///
+/// // One state: everything is content.
+/// static PROGRAM: Program = Program::new(
+///     ModelInfo { name: text("plain"), ..ModelInfo::EMPTY },
+///     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+///     StateId(0),
+/// );
+/// let parser = Interpreter::from_static(&PROGRAM);
+/// assert_eq!(parser.parse("Hello".into(), &Options::new()).content, "Hello");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What is known of the model beside its syntax.
+    pub info: ModelInfo,
+    /// The generation prompts, and the state in which each leaves the parser.
+    pub entries: List<Entry>,
+    /// The states. A [`StateId`] is a position in this list.
+    pub states: List<State>,
+    /// The state at the start of a turn of which nothing is written yet.
+    pub start: StateId,
+    /// The state of plain answer text. A parser returns to it when a call turns out to be none.
+    pub content: StateId,
+    /// The state of open reasoning, if the format has reasoning.
+    pub reasoning: Option<StateId>,
+    /// Whether templates write an answer after the calls of the same turn.
+    pub text_after_calls: bool,
+}
+
+impl Program {
+    /// A program that starts in plain answer text.
+    pub const fn new(info: ModelInfo, states: &'static [State], content: StateId) -> Self {
+        Self {
+            info,
+            entries: list(&[]),
+            states: list(states),
+            start: content,
+            content,
+            reasoning: None,
+            text_after_calls: false,
+        }
+    }
+
+    /// Starts the turn in another state than plain answer text.
+    pub const fn starting_in(mut self, start: StateId) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// A state; `None` if there is none with this number.
+    pub fn state(&self, id: StateId) -> Option<&State> {
+        self.states.get(usize::from(id.0))
+    }
+
+    /// The state that goes on with text that looked like a call and is none: the text state itself, or the answer.
+    pub fn fallback(&self, from: StateId) -> StateId {
+        match self.state(from).and_then(|state| state.hole.as_ref()) {
+            Some(Hole::Text(_)) => from,
+            _ => self.content,
+        }
+    }
+}
+
+/// The number of a state in its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StateId(pub u16);
+
+/// Facts about a model that its spec states.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ModelInfo {
+    /// Name of the spec.
+    pub name: Text,
+    /// Where the template comes from, usually a Hugging Face model id.
+    pub source: Text,
+    /// File names of the templates that the spec was made from.
+    pub files: List<Text>,
+    /// SHA-256 of the template text, in lower-case hexadecimal digits.
+    pub sha256: Text,
+    /// Text that opens the assistant's turn.
+    pub assistant_start: Text,
+    /// The template variable that switches thinking; empty if there is none.
+    pub thinking_switch: Text,
+    /// Special tokens that the detokenizer must keep in the output.
+    pub preserved_tokens: List<Text>,
+}
+
+impl ModelInfo {
+    /// No facts: a base for `..ModelInfo::EMPTY`.
+    pub const EMPTY: Self = Self {
+        name: text(""),
+        source: text(""),
+        files: list(&[]),
+        sha256: text(""),
+        assistant_start: text(""),
+        thinking_switch: text(""),
+        preserved_tokens: list(&[]),
+    };
+}
+
+/// A generation prompt, and where it leaves the parser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The value of the thinking switch that gives this prompt; `None` if it was not set.
+    pub thinking: Option<bool>,
+    /// The prompt's text, from the start of the assistant's turn.
+    pub text: Text,
+    /// The channel that is open where the model's output begins.
+    pub channel: Channel,
+    /// The state in which the model's output begins.
+    pub state: StateId,
+    /// The end of the prompt that is read as if the model had written it: the beginning of a marker.
+    pub read: Text,
+}
+
+/// One state of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Its name in upper case, unique within the program.
+    pub name: Text,
+    /// What is read here beside markers; `None` if only markers may come.
+    pub hole: Option<Hole>,
+    /// The markers that may come.
+    pub markers: Cow<'static, Markers>,
+    /// Where each of `markers` leads, in the same order.
+    pub transitions: List<Transition>,
+    /// Where to go when the value is complete, or when something else than a marker comes.
+    pub otherwise: Option<Transition>,
+    /// What to do when the text ends here; `None` if a turn may not end here.
+    pub end: Option<List<Action>>,
+    /// White space before a marker is text here: nothing has been read yet.
+    pub exact: bool,
+}
+
+impl State {
+    /// A state without markers that leads nowhere.
+    pub const fn new(name: &'static str, hole: Option<Hole>) -> Self {
+        Self {
+            name: text(name),
+            hole,
+            markers: Cow::Borrowed(Markers::NONE),
+            transitions: list(&[]),
+            otherwise: None,
+            end: None,
+            exact: false,
+        }
+    }
+
+    /// Adds markers, and where each of them leads.
+    pub const fn markers(mut self, markers: &'static Markers, transitions: &'static [Transition]) -> Self {
+        set(&mut self.markers, Cow::Borrowed(markers));
+        set(&mut self.transitions, list(transitions));
+        self
+    }
+
+    /// Adds a transition that needs no marker.
+    pub const fn otherwise(mut self, transition: Transition) -> Self {
+        set(&mut self.otherwise, Some(transition));
+        self
+    }
+
+    /// Says that a turn may end here, and what to do then.
+    pub const fn end(mut self, actions: &'static [Action]) -> Self {
+        set(&mut self.end, Some(list(actions)));
+        self
+    }
+
+    /// Says that white space before a marker is text here.
+    pub const fn exact(mut self) -> Self {
+        self.exact = true;
+        self
+    }
+
+    /// The markers that may come, each with its transition.
+    pub fn arrows(&self) -> impl Iterator<Item = (&Marker, &Transition)> {
+        self.markers.list().iter().zip(self.transitions.iter())
+    }
+
+    /// All transitions of the state.
+    pub fn all_transitions(&self) -> impl Iterator<Item = &Transition> {
+        self.transitions.iter().chain(&self.otherwise)
+    }
+
+    /// Whether the state searches text for its markers. In other states a marker comes next, or the value says where it
+    /// ends.
+    pub fn is_searched(&self) -> bool {
+        matches!(self.hole, Some(Hole::Text(_) | Hole::Value))
+    }
+}
+
+/// Sets a field in a `const fn`, where nothing may be dropped. What it replaces is always constant data.
+pub(crate) const fn set<T>(field: &mut T, value: T) {
+    std::mem::forget(std::mem::replace(field, value));
+}
+
+/// What the model fills in at a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hole {
+    /// Plain text of a channel.
+    Text(Channel),
+    /// A function's name.
+    Name,
+    /// A call's id.
+    Id,
+    /// An argument's name.
+    ArgumentName,
+    /// The raw text of an argument's value.
+    Value,
+    /// An argument's value as a literal that ends by itself. Strings stand between this quote token; if it is empty, the
+    /// literal is Python's or JSON's.
+    Literal(Text),
+    /// All arguments as one JSON value.
+    Json,
+    /// All arguments as one Python literal.
+    Python,
+    /// A call as one object.
+    Object(Cow<'static, CallShape>),
+}
+
+/// What to do, and which state comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The key of the spec that the marker comes from; empty if the transition needs no marker.
+    pub key: &'static str,
+    /// What to do, in order.
+    pub actions: List<Action>,
+    /// The state that comes next.
+    pub next: StateId,
+    /// Whether a template writes this, or the parser only tolerates it.
+    pub origin: Origin,
+}
+
+impl Transition {
+    /// A canonical transition.
+    pub const fn new(key: &'static str, actions: &'static [Action], next: StateId) -> Self {
+        Self { key, actions: list(actions), next, origin: Origin::Canonical }
+    }
+
+    /// Says that no template writes this.
+    pub const fn recovery(mut self) -> Self {
+        self.origin = Origin::Recovery;
+        self
+    }
+
+    /// Whether this action is among what it does.
+    pub fn does(&self, action: &Action) -> bool {
+        self.actions.contains(action)
+    }
+
+    /// Whether both do the same and lead to the same state, whatever marker they belong to.
+    pub fn leads_like(&self, other: &Self) -> bool {
+        self.next == other.next && self.actions == other.actions
+    }
+}
+
+/// Why a transition exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A template writes this text. Grammars contain these transitions only.
+    Canonical,
+    /// Models write this text although no template does. It is read, and never enters a grammar.
+    Recovery,
+}
+
+/// What a transition does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A call may begin here. From the marker on, text is held back until the name is complete.
+    Speculate,
+    /// The name is complete, and makes a call.
+    StartCall,
+    /// The name is complete, and makes a call only if it was offered.
+    StartOffered,
+    /// The label is complete, and makes a call. A label is an id that holds prefix, name, separator and index.
+    StartLabelled {
+        /// Text before the name.
+        prefix: Text,
+        /// Text between the name and the index.
+        separator: Text,
+    },
+    /// The call's id is complete.
+    Id,
+    /// An argument's name is complete.
+    Argument(ArgumentKind),
+    /// An argument's value is complete.
+    EndArgument,
+    /// The call is complete.
+    EndCall,
+    /// The call is over, but nothing closed it.
+    EndCallIncomplete,
+    /// Reasoning begins.
+    OpenReasoning,
+    /// Reasoning ends.
+    CloseReasoning,
+    /// A marker before the answer was read. Only grammars need to know.
+    OpenContent,
+    /// A marker after the answer was read. Only grammars need to know.
+    CloseContent,
+}
+
+/// What is known of an argument's value before it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// Raw text, typed by the tool's schema.
+    BySchema {
+        /// Whether values that are no strings may be Python literals.
+        python: bool,
+    },
+    /// Raw text, always a string.
+    Text,
+    /// Raw text, never a string.
+    Other {
+        /// Whether the value may be a Python literal.
+        python: bool,
+    },
+    /// A literal that ends by itself.
+    Literal,
+}
