@@ -375,13 +375,14 @@ impl Machine for Watched {
         let found = self.inner.find(state, io);
         let after = io.place();
         self.account(state, io.at_hand(), before, after, found);
-        if let Some(transition) = self.inner.transition(state, found)
-            && transition.does(&Action::EndCallIncomplete)
-            && after.open
-        {
-            self.stop(state, Place { held: None, ..after }, after.pos, Why::NotClosed);
-        }
+        let unclosed =
+            self.inner.transition(state, found).is_some_and(|transition| transition.does(&Action::EndCallIncomplete));
         let flow = self.inner.follow(state, found, io);
+        // One transition can both announce a call and end it.
+        if unclosed && (after.open || io.place().calls > after.calls) {
+            let place = Place { held: None, open: true, calls: io.place().calls, ..after };
+            self.stop(state, place, after.pos, Why::NotClosed);
+        }
         match flow {
             // Plain text that simply goes on elsewhere is no mismatch.
             Flow::Mismatch if io.place().held.is_some() || io.place().open => {
