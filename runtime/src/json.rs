@@ -17,7 +17,7 @@ pub use close::close;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, Utf8Carry, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain,
-    lossy, next_special_or, printable_len, push_char, room, short_text,
+    lossy, next_special_or, printable_len, push_char, room,
 };
 
 /// How far a translator came with the bytes that it was given.
