@@ -528,25 +528,5 @@ impl Translator {
     }
 }
 
-/// The length of a number or word that surely ends within the bytes; of a word, with what JSON calls it.
-pub(crate) fn whole_scalar(bytes: &[u8]) -> Option<(usize, Option<&'static [u8]>)> {
-    let sign = usize::from(bytes.first() == Some(&b'-'));
-    let (length, word) = match bytes.get(sign)? {
-        b'1'..=b'9' => {
-            let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let whole = sign + digits(sign);
-            match bytes.get(whole) {
-                Some(b'.') => (whole + 1 + Some(digits(whole + 1)).filter(|&fraction| fraction > 0)?, None),
-                _ => (whole, None),
-            }
-        }
-        _ => {
-            let (word, json) = number::leading_word(bytes)?;
-            (word.len(), Some(json))
-        }
-    };
-    matches!(bytes.get(length), Some(b',' | b']' | b'}' | b')' | b' ' | b'\n')).then_some((length, word))
-}
-
 #[cfg(test)]
 mod tests;
