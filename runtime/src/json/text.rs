@@ -120,19 +120,6 @@ fn special_bits(word: u64, other: u8) -> u64 {
 /// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
 #[inline]
 pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
-    // Most keys, and many values, are short.
-    if let Some(word) = bytes.get(from..).and_then(|rest| rest.first_chunk::<8>()) {
-        let special = special_bits(u64::from_le_bytes(*word), b'"');
-        let at = special.trailing_zeros() as usize / 8;
-        if word.get(at) == Some(&b'"') {
-            return (from + at + 1, true);
-        }
-    }
-    longer_string_end(bytes, from)
-}
-
-#[inline(never)]
-fn longer_string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
     loop {
         at = next_special(bytes, at);
