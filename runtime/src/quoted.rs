@@ -6,9 +6,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::json::{
-    MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, printable_len,
-};
+use crate::json::{MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into};
 use crate::markers::ByteSet;
 use crate::python::{begun_word, word};
 
@@ -20,9 +18,6 @@ const MAX_NUMBER: usize = 4300;
 
 /// The longest white space within a bare key, in bytes; the rest of it is dropped.
 const MAX_KEY_SPACE: usize = 64;
-
-/// Up to so many bytes it is worth while to see first whether there is anything to escape.
-const SHORT: usize = 32;
 
 /// Translates one value with quote tokens into JSON.
 ///
@@ -480,10 +475,6 @@ impl Translator {
     }
 
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
-        // Short pieces are as a rule what they are in JSON.
-        if text.len() <= SHORT && self.carry.is_empty() && printable_len(text) == text.len() {
-            return out.extend_from_slice(text);
-        }
         if self.valid && self.carry.is_empty() {
             return escape_bytes_into(text, out);
         }
