@@ -175,7 +175,7 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Op
             [one] => one == first,
             [] => false,
         };
-        if !alike || !starts_with(rest, core) {
+        if !alike || !rest.starts_with(core) {
             continue;
         }
         if !confirmed_at_once(&rest[core.len()..], marker.confirm, work)? {
@@ -186,18 +186,6 @@ fn at_once(text: &[u8], at: usize, markers: &Markers<'_>, work: &mut Work) -> Op
         }
     }
     Some(best)
-}
-
-/// Whether a text begins with a core. Most are too short for more than a look at their ends.
-#[inline]
-fn starts_with(text: &[u8], core: &[u8]) -> bool {
-    let Some(text) = text.get(..core.len()) else { return false };
-    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-    match (text.first_chunk(), text.last_chunk(), core.first_chunk(), core.last_chunk()) {
-        (Some(a), Some(b), Some(c), Some(d)) if core.len() <= 16 => word(a) == word(c) && word(b) == word(d),
-        (None, ..) => text.iter().zip(core).all(|(one, other)| one == other),
-        _ => text == core,
-    }
 }
 
 /// Whether what follows confirms a marker, where all that it takes to tell is there.
@@ -518,21 +506,6 @@ mod tests {
         assert_eq!(find(b"a<tool>", true), Candidate::Full { index: 1, at: 1 });
         assert_eq!(find(b"a<too", true), Candidate::None);
         assert_eq!(find(b"a<<too<tool> ", true), Candidate::Full { index: 1, at: 6 });
-    }
-
-    #[test]
-    fn a_core_is_compared_whole_however_long() {
-        let core: Vec<u8> = (b'a'..=b'z').collect();
-        for length in 1..core.len() {
-            let core = &core[..length];
-            let mut text = [core, b"!"].concat();
-            assert!(starts_with(&text, core) && starts_with(core, core) && !starts_with(&text[..length - 1], core));
-            for at in 0..length {
-                text[at] ^= 1;
-                assert!(!starts_with(&text, core), "{length} at {at}");
-                text[at] ^= 1;
-            }
-        }
     }
 
     #[test]
