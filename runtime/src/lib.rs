@@ -3,6 +3,7 @@
 
 mod call_object;
 mod event;
+mod fast_path;
 mod fence;
 pub mod grammar;
 mod io;

@@ -10,6 +10,7 @@ pub(crate) use number::{begun_word, word};
 
 use memchr::memchr2;
 
+use crate::fast_path;
 use crate::json::{
     MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or, push_char,
 };
@@ -375,7 +376,7 @@ impl Translator {
 
     /// Takes a stretch of a string, up to and with the quote or backslash that ends it.
     fn text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        if !self.string.triple && !self.string.raw && !self.surrogates.waits() {
+        if fast_path::enabled() && !self.string.triple && !self.string.raw && !self.surrogates.waits() {
             return self.plain_text(bytes, out);
         }
         let quote = self.string.quote;

@@ -1,6 +1,7 @@
 //! Finding markers in text that arrives in pieces, and the white space beside them. Every byte is looked at a bounded
 //! number of times, however the text is cut: what was compared before a piece ended is remembered.
 
+use crate::fast_path;
 use crate::markers::{Confirm, MAX_MARKERS, Marker, Markers};
 
 /// How much white space may stand between a marker and what confirms it, in bytes.
@@ -104,7 +105,7 @@ impl Look {
             }
             self.from += 1;
             misses += 1;
-            if misses > patience && misses * OFTEN > self.from - start {
+            if fast_path::enabled() && misses > patience && misses * OFTEN > self.from - start {
                 let before = self.from;
                 self.leap(text, markers);
                 misses = 0;
@@ -135,7 +136,9 @@ impl Look {
     pub(crate) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers<'_>, last: bool) -> Candidate {
         if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
             self.probe = None;
-            if let Some(index) = at_once(text, at, markers, &mut self.work) {
+            if fast_path::enabled()
+                && let Some(index) = at_once(text, at, markers, &mut self.work)
+            {
                 self.work.add(index.map_or(2, |index| markers.list[index].core.len()));
                 return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
             }

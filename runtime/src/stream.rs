@@ -2,6 +2,7 @@
 //! Batch parsing is one push and a finish.
 
 use crate::event::{Channel, Event};
+use crate::fast_path;
 use crate::grammar::{Grammar, GrammarError, GrammarOptions, Plan, assemble};
 use crate::io::{Io, Memory, Straight};
 use crate::machine::{Entry, Facts, Flow, Machine, State};
@@ -312,6 +313,9 @@ impl Run {
             }
         }
         io.send_written();
+        if !fast_path::enabled() {
+            self.memory.straight = Straight::NOTHING;
+        }
         self.state = state;
         let settled = self.memory.settled();
         if !last {
