@@ -6,8 +6,8 @@ use std::fmt;
 use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
-use super::tool_rules::ToolRules;
 use super::options::ToolChoice;
+use super::tool_rules::ToolRules;
 use super::trigger;
 use super::turn::{Offered, Rules, Turn};
 use super::values::Wider;

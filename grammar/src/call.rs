@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use unjinja_runtime::abi_2::{Action, ArgumentKind, CallShape, Hole, StateId};
 use unjinja_runtime::Types;
+use unjinja_runtime::abi_2::{Action, ArgumentKind, CallShape, Hole, StateId};
 
 use super::graph::{NodeId, Piece, Way};
 use super::syntax::Syntax;

@@ -16,9 +16,9 @@ use serde_json::Value;
 
 use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Origin, Program, State, StateId, Transition};
 
-use super::tool_rules::{Done, ToolRules};
 use super::graph::{Graph, NodeId, Piece, Way};
 use super::syntax::Syntax;
+use super::tool_rules::{Done, ToolRules};
 use super::values::Values;
 use super::{Builder, text};
 use text::Table;

@@ -8,6 +8,7 @@ use arguments::{Arguments, Piece};
 use reader::Reader;
 use usual::Head;
 
+use crate::fast_path;
 use crate::io::{MAX_NAME, PIECE};
 use crate::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token};
 use crate::markers::Begins;
@@ -226,6 +227,7 @@ impl CallObject {
         }
         let mut taken = 0;
         if self.at == At::Before
+            && fast_path::enabled()
             && let Some((head, count)) = self.usual_head::<S>(shape, bytes)
         {
             return (Part::Name(Some(head)), count);
@@ -414,7 +416,7 @@ impl CallObject {
     /// How many bytes at the start of `bytes` go on with the text between quotes, and are nothing but text: those of a key
     /// or name that does not come with the usual head of an object.
     fn run<S: Syntax>(&mut self, bytes: &[u8]) -> usize {
-        if S::PYTHON || !self.reader.in_plain_string() {
+        if S::PYTHON || !fast_path::enabled() || !self.reader.in_plain_string() {
             return 0;
         }
         let room = MAX_NAME - self.text.as_bytes().len();
@@ -426,7 +428,7 @@ impl CallObject {
 
     /// One byte of a key or name: how the reader went on. Byte by byte it is certain where one stops fitting.
     fn byte<S: Syntax>(&mut self, byte: u8) -> Progress {
-        if !S::PYTHON && is_plain(byte) && self.reader.in_plain_string() {
+        if !S::PYTHON && fast_path::enabled() && is_plain(byte) && self.reader.in_plain_string() {
             self.too_long |= !self.text.push(&[byte]);
             return Progress::More;
         }

@@ -4,7 +4,7 @@
 //! Nothing here recurses on the depth of its input, allocates in steady state, or fails: text that breaks a
 //! rule is flagged and still read to its end.
 
-use crate::markers::{Begins, ByteSet};
+use crate::markers::Begins;
 
 mod close;
 mod nesting;
@@ -17,7 +17,7 @@ pub use close::close;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, Utf8Carry, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain,
-    lossy, next_special_or, printable_len, push_char, room, short_text,
+    lossy, next_special_or, printable_len, push_char, room,
 };
 
 /// How far a translator came with the bytes that it was given.
@@ -49,9 +49,6 @@ pub(crate) enum Kind {
     /// A bare word, which is no JSON.
     Other,
 }
-
-/// The bytes of JSON outside of strings that [`Scanner`] takes several of at a time.
-const STRUCTURE: ByteSet = ByteSet::of(b" \n\",.:0123456789aeflnrstu");
 
 /// How deep containers may nest before a value counts as malformed. It is still read to its end, and still
 /// without recursion; only the kinds of brackets are no longer compared.
@@ -176,19 +173,6 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Whether a number or literal that ends at `at` is surely over.
-#[inline]
-fn ends_scalar(bytes: &[u8], at: usize) -> bool {
-    matches!(bytes.get(at), Some(b',' | b'}' | b']' | b' ' | b'\n'))
-}
-
-/// What a word is taken for that begins as this literal does: how far it was read, and what comes next.
-#[inline(always)]
-fn word_at<const N: usize>(bytes: &[u8], at: usize, text: &[u8; N], word: Word) -> (usize, At) {
-    let whole = bytes[at..].first_chunk() == Some(text) && ends_scalar(bytes, at + N);
-    if whole { (at + N, At::After) } else { (at + 1, At::Word(word, 1)) }
-}
-
 /// What a step did with its byte.
 enum Step {
     Taken,
@@ -216,8 +200,6 @@ impl Scanner {
 
     /// The same, but `Stop(n)` before a byte outside of strings with which one of `stops` may begin, at or after `from`.
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
-        // What JSON itself is made of is no stop, as a rule.
-        let plain = !stops.firsts.meets(&STRUCTURE);
         if self.at == At::Done {
             return Progress::Done(0);
         }
@@ -230,16 +212,6 @@ impl Scanner {
                 }
                 continue;
             }
-            if plain && !self.malformed {
-                let before = taken;
-                taken = self.ordinary(bytes, taken, from, stops);
-                if self.at == At::Done {
-                    return Progress::Done(taken);
-                }
-                if taken > before {
-                    continue;
-                }
-            }
             if taken >= from && stops.at(bytes, taken) && !self.in_string() {
                 return Progress::Stop(taken);
             }
@@ -251,145 +223,6 @@ impl Scanner {
             }
         }
         if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
-    }
-
-    /// Takes what is whole and ordinary from `at` on, several bytes at a time: keys, strings, numbers and literals with
-    /// what stands between them. Gives the offset of the first byte that needs a closer look, or where the value ends.
-    fn ordinary(&mut self, bytes: &[u8], mut at: usize, from: usize, stops: &Begins) -> usize {
-        let bracket = |at: usize| at < from || !stops.at(bytes, at);
-        let mut next = self.at;
-        while let Some(&byte) = bytes.get(at) {
-            match next {
-                At::Key | At::KeyOrClose if byte == b'"' => {
-                    let (end, closed) = text::string_end(bytes, at + 1);
-                    at = end;
-                    if !closed {
-                        self.in_key = true;
-                        next = At::Text;
-                        break;
-                    }
-                    next = At::Colon;
-                    if bytes.get(at) == Some(&b':') {
-                        at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
-                        next = At::Value;
-                    }
-                }
-                At::Value | At::ValueOrClose => match byte {
-                    b'"' => {
-                        let (end, closed) = text::string_end(bytes, at + 1);
-                        at = end;
-                        if !closed {
-                            self.in_key = false;
-                            next = At::Text;
-                            break;
-                        }
-                        (at, next) = self.comma(bytes, at);
-                    }
-                    b'0' => (at, next) = (at + 1, At::Number(Number::Zero)),
-                    b'1'..=b'9' => {
-                        let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
-                        let mut number = Number::Integer;
-                        at += digits(at);
-                        if bytes.get(at) == Some(&b'.') {
-                            let fraction = digits(at + 1);
-                            if fraction > 0 {
-                                (at, number) = (at + 1 + fraction, Number::Fraction);
-                            }
-                        }
-                        next = At::Number(number);
-                        // If not, it may go on.
-                        if ends_scalar(bytes, at) {
-                            (at, next) = self.comma(bytes, at);
-                        }
-                    }
-                    b't' => (at, next) = word_at(bytes, at, b"true", Word::True),
-                    b'f' => (at, next) = word_at(bytes, at, b"false", Word::False),
-                    b'n' => (at, next) = word_at(bytes, at, b"null", Word::Null),
-                    b'{' if self.nesting.len() < MAX_DEPTH && bracket(at) => {
-                        self.nesting.push(OBJECT);
-                        at += 1;
-                        next = At::KeyOrClose;
-                    }
-                    b'[' if self.nesting.len() < MAX_DEPTH && bracket(at) => {
-                        self.nesting.push(ARRAY);
-                        at += 1;
-                        next = At::ValueOrClose;
-                    }
-                    b' ' | b'\n' => at += 1,
-                    _ => break,
-                },
-                At::Before if byte == b'{' && bracket(at) => {
-                    self.kind = Some(Kind::Object);
-                    self.nesting.push(OBJECT);
-                    at += 1;
-                    next = At::KeyOrClose;
-                }
-                At::After => match byte {
-                    // As a rule several come at once.
-                    b'}' | b']' => {
-                        let before = at;
-                        while let Some(&byte @ (b'}' | b']')) = bytes.get(at) {
-                            let kind = if byte == b'}' { OBJECT } else { ARRAY };
-                            if self.nesting.last() != Some(kind) || !bracket(at) {
-                                break;
-                            }
-                            self.nesting.pop();
-                            at += 1;
-                        }
-                        if self.nesting.len() == 0 {
-                            next = At::Done;
-                            break;
-                        }
-                        if at == before {
-                            break;
-                        }
-                    }
-                    b',' => (at, next) = self.comma(bytes, at),
-                    b' ' | b'\n' => at += 1,
-                    _ => break,
-                },
-                At::Key | At::KeyOrClose if matches!(byte, b' ' | b'\n') => at += 1,
-                At::Number(number) if self.nesting.len() > 0 => match byte {
-                    b'0'..=b'9' if matches!(number, Number::Integer | Number::Fraction) => {
-                        at += bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-                    }
-                    b',' | b'}' | b']' | b' ' | b'\n' if number.is_whole() => next = At::After,
-                    _ => match number.next(byte) {
-                        Some(number) if bracket(at) => {
-                            next = At::Number(number);
-                            at += 1;
-                        }
-                        _ => break,
-                    },
-                },
-                At::Word(word, read) if self.nesting.len() > 0 => match word.text().get(usize::from(read)) {
-                    Some(wanted) if *wanted == byte => {
-                        next = At::Word(word, read + 1);
-                        at += 1;
-                    }
-                    None if ends_scalar(bytes, at) => next = At::After,
-                    _ => break,
-                },
-                At::Colon if byte == b':' => {
-                    at += 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
-                    next = At::Value;
-                }
-                _ => break,
-            }
-        }
-        self.at = next;
-        at
-    }
-
-    /// Takes the comma that may stand at `at`, right behind a value in a container: how far it was read, and what comes
-    /// next.
-    #[inline(always)]
-    fn comma(&self, bytes: &[u8], at: usize) -> (usize, At) {
-        if bytes.get(at) != Some(&b',') {
-            return (at, At::After);
-        }
-        let next = if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Value };
-        (at + 1 + usize::from(bytes.get(at + 1) == Some(&b' ')), next)
     }
 
     /// The input ends here: whether the value is complete. A number or literal at the end of the input is, if it

@@ -3,6 +3,7 @@
 
 mod call_object;
 mod event;
+mod fast_path;
 mod fence;
 mod interpret;
 mod io;

@@ -571,11 +571,6 @@ impl ByteSet {
         self.0[2] == 0 && self.0[3] == 0
     }
 
-    /// Whether the two have a byte in common.
-    pub(crate) fn meets(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
-    }
-
     pub(crate) const fn and(self, other: Self) -> Self {
         let (a, b) = (self.0, other.0);
         Self([a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3] | b[3]])

@@ -10,9 +10,9 @@ pub(crate) use number::{begun_word, word};
 
 use memchr::memchr2;
 
+use crate::fast_path;
 use crate::json::{
-    MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or,
-    push_char, short_text,
+    MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or, push_char,
 };
 use crate::markers::ByteSet;
 
@@ -118,14 +118,6 @@ impl Translator {
                 taken += self.token_text(&bytes[taken..]);
                 continue;
             }
-            let usual = self.usual(&bytes[taken..], out);
-            if usual > 0 {
-                taken += usual;
-                if self.at == At::Done {
-                    return Progress::Done(taken);
-                }
-                continue;
-            }
             match self.step(byte, out) {
                 Step::Taken => taken += 1,
                 Step::Last => return Progress::Done(taken + 1),
@@ -134,96 +126,6 @@ impl Translator {
             }
         }
         if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
-    }
-
-    /// Takes what is whole and ordinary, several bytes at a time, and gives its length: strings of the usual kind, numbers
-    /// and words that end here, brackets, and what stands between them.
-    fn usual(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let mut taken = 0;
-        while let [byte, rest @ ..] = &bytes[taken..] {
-            let begins = matches!(self.at, At::Value | At::Item | At::Key);
-            match *byte {
-                b' ' if !matches!(self.at, At::Before | At::Value | At::Item | At::Key | At::Colon | At::After) => {
-                    break;
-                }
-                b' ' => taken += 1,
-                // Neither an empty string nor one of three quotes.
-                quote @ (b'"' | b'\'') if begins && rest.first().is_some_and(|&next| next != quote) => {
-                    let in_key = self.at == At::Key;
-                    if self.at != At::Value {
-                        self.separate(out);
-                    }
-                    self.in_key = in_key;
-                    out.push(b'"');
-                    taken += 1;
-                    if let Some((word, length)) = short_text(rest, quote) {
-                        // All eight are written, and taken back from the quote on: that is faster than to copy a few.
-                        out.extend_from_slice(word);
-                        out.truncate(out.len() - word.len() + length);
-                        out.push(b'"');
-                        taken += length + 1;
-                        self.end_value();
-                    } else {
-                        self.string = StringForm { quote, ..StringForm::default() };
-                        self.at = At::Text;
-                        taken += self.text(rest, out);
-                    }
-                    match self.at {
-                        At::Text | At::Escape | At::Done => break,
-                        At::Colon if bytes[taken..].starts_with(b": ") => {
-                            out.extend_from_slice(b": ");
-                            self.at = At::Value;
-                            taken += 2;
-                        }
-                        _ => {}
-                    }
-                }
-                b'-' | b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n' if begins && self.at != At::Key => {
-                    let Some((length, word)) = whole_scalar(&bytes[taken..]) else { break };
-                    if self.at == At::Item {
-                        self.separate(out);
-                    }
-                    self.in_key = false;
-                    out.extend_from_slice(word.unwrap_or(&bytes[taken..taken + length]));
-                    taken += length;
-                    self.at = At::After;
-                }
-                // As a rule several come at once.
-                b'{' | b'[' if matches!(self.at, At::Value | At::Item) => {
-                    while let Some(&byte @ (b'{' | b'[')) = bytes.get(taken)
-                        && matches!(self.at, At::Value | At::Item)
-                    {
-                        if self.at == At::Item {
-                            self.separate(out);
-                        }
-                        self.value(byte, out);
-                        taken += 1;
-                    }
-                }
-                b'}' | b']' if matches!(self.at, At::Item | At::Key | At::After) => {
-                    while let Some(&byte @ (b'}' | b']')) = bytes.get(taken)
-                        && self.at != At::Done
-                    {
-                        self.close(byte, out);
-                        taken += 1;
-                    }
-                    if self.at == At::Done {
-                        break;
-                    }
-                }
-                b':' if self.at == At::Colon => {
-                    out.extend_from_slice(b": ");
-                    self.at = At::Value;
-                    taken += 1;
-                }
-                b',' if self.at == At::After => {
-                    self.at = self.next_item();
-                    taken += 1 + usize::from(rest.first() == Some(&b' '));
-                }
-                _ => break,
-            }
-        }
-        taken
     }
 
     /// The input ends here: writes what was held back, and says whether the literal is complete. Of one that is
@@ -474,7 +376,7 @@ impl Translator {
 
     /// Takes a stretch of a string, up to and with the quote or backslash that ends it.
     fn text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        if !self.string.triple && !self.string.raw && !self.surrogates.waits() {
+        if fast_path::enabled() && !self.string.triple && !self.string.raw && !self.surrogates.waits() {
             return self.plain_text(bytes, out);
         }
         let quote = self.string.quote;
@@ -625,26 +527,6 @@ impl Translator {
             }
         }
     }
-}
-
-/// The length of a number or word that surely ends within the bytes; of a word, with what JSON calls it.
-pub(crate) fn whole_scalar(bytes: &[u8]) -> Option<(usize, Option<&'static [u8]>)> {
-    let sign = usize::from(bytes.first() == Some(&b'-'));
-    let (length, word) = match bytes.get(sign)? {
-        b'1'..=b'9' => {
-            let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let whole = sign + digits(sign);
-            match bytes.get(whole) {
-                Some(b'.') => (whole + 1 + Some(digits(whole + 1)).filter(|&fraction| fraction > 0)?, None),
-                _ => (whole, None),
-            }
-        }
-        _ => {
-            let (word, json) = number::leading_word(bytes)?;
-            (word.len(), Some(json))
-        }
-    };
-    matches!(bytes.get(length), Some(b',' | b']' | b'}' | b')' | b' ' | b'\n')).then_some((length, word))
 }
 
 #[cfg(test)]

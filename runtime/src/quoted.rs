@@ -6,11 +6,9 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::json::{
-    MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into, printable_len,
-};
+use crate::json::{MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, Utf8Carry, escape_bytes_into};
 use crate::markers::ByteSet;
-use crate::python::{begun_word, whole_scalar, word};
+use crate::python::{begun_word, word};
 
 const OBJECT: u8 = 0;
 const ARRAY: u8 = 1;
@@ -20,9 +18,6 @@ const MAX_NUMBER: usize = 4300;
 
 /// The longest white space within a bare key, in bytes; the rest of it is dropped.
 const MAX_KEY_SPACE: usize = 64;
-
-/// Up to so many bytes it is worth while to see first whether there is anything to escape.
-const SHORT: usize = 32;
 
 /// Translates one value with quote tokens into JSON.
 ///
@@ -107,7 +102,6 @@ impl Translator {
         self.matched = self.matched.min(quote.len().saturating_sub(1));
         let mut taken = 0;
         while self.at != At::Done {
-            taken += self.usual(quote, &bytes[taken..], out);
             let rest = &bytes[taken..];
             let Some(&byte) = rest.first() else { return Progress::More };
             taken += self.step(quote, byte, rest, out);
@@ -171,115 +165,6 @@ impl Translator {
         let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
         let first = quote.first()?;
         text.then(|| ByteSet::EMPTY.with(*first))
-    }
-
-    /// Takes what is whole and ordinary, several bytes at a time, and gives its length: bare keys, strings between quote
-    /// tokens, numbers and literals that end here, brackets, and what stands between them.
-    fn usual(&mut self, quote: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let mut taken = 0;
-        if self.matched > 0 || quote.is_empty() {
-            return 0;
-        }
-        while let Some(&byte) = bytes.get(taken) {
-            let rest = &bytes[taken..];
-            match self.at {
-                At::Value | At::Item | At::Key | At::Colon | At::After if byte == b' ' => taken += 1,
-                At::Value | At::Item | At::Key if byte == quote[0] => {
-                    let Some(text) = rest.strip_prefix(quote) else { break };
-                    let ends = |at: &usize| text[*at..].starts_with(quote);
-                    let Some(end) = memchr::memchr_iter(quote[0], text).find(ends) else { break };
-                    if self.at != At::Value {
-                        self.separate(out);
-                    }
-                    self.in_key = self.at == At::Key;
-                    out.push(b'"');
-                    self.text(&text[..end], out);
-                    self.end_string(out);
-                    taken += end + 2 * quote.len();
-                }
-                At::Key | At::BareKey => match self.usual_key(quote, rest, out) {
-                    0 => break,
-                    count => taken += count,
-                },
-                At::Value | At::Item
-                    if matches!(byte, b'-' | b'1'..=b'9' | b'T' | b'F' | b'N' | b't' | b'f' | b'n') =>
-                {
-                    if quote[0].is_ascii_alphanumeric() || quote[0] == b'.' {
-                        break;
-                    }
-                    if self.at == At::Item {
-                        self.separate(out);
-                    }
-                    let Some((length, word)) = whole_scalar(rest).filter(|(length, _)| *length <= MAX_NUMBER) else {
-                        // It goes on, or may.
-                        self.value(Sign::Byte(byte), out);
-                        break;
-                    };
-                    self.in_key = false;
-                    out.extend_from_slice(word.unwrap_or(&rest[..length]));
-                    taken += length;
-                    self.at = At::After;
-                }
-                // As a rule several come at once.
-                At::Value | At::Item if matches!(byte, b'{' | b'[') => {
-                    while let Some(&byte @ (b'{' | b'[')) = bytes.get(taken)
-                        && matches!(self.at, At::Value | At::Item)
-                        && byte != quote[0]
-                    {
-                        if self.at == At::Item {
-                            self.separate(out);
-                        }
-                        taken += self.value(Sign::Byte(byte), out);
-                        if self.at == At::Key {
-                            taken += self.usual_key(quote, &bytes[taken..], out);
-                        }
-                    }
-                }
-                At::Item | At::After if matches!(byte, b'}' | b']') => {
-                    while let Some(&byte @ (b'}' | b']')) = bytes.get(taken)
-                        && self.at != At::Done
-                    {
-                        taken += self.close(Sign::Byte(byte), out);
-                    }
-                }
-                At::Colon if byte == b':' => {
-                    out.extend_from_slice(b": ");
-                    self.at = At::Value;
-                    taken += 1;
-                }
-                At::After if byte == b',' => {
-                    self.at = self.next_item();
-                    taken += 1;
-                }
-                _ => break,
-            }
-        }
-        taken
-    }
-
-    /// The same for a bare key, or the rest of one, and its colon.
-    #[inline(always)]
-    fn usual_key(&mut self, quote: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
-        let is_key = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-        let length = rest.iter().take_while(is_key).count();
-        let begun = self.at == At::BareKey;
-        let fits = if begun { self.token.is_empty() && self.carry.is_empty() } else { length > 0 };
-        // A piece may end within the key.
-        let next = rest.get(length);
-        let free = quote.first().is_some_and(|first| !is_key(&first));
-        if !fits || !free || next.is_some_and(|&next| next != b':') {
-            return 0;
-        }
-        if !begun {
-            self.begin_bare_key(out);
-        }
-        out.extend_from_slice(&rest[..length]);
-        if next.is_none() {
-            return length;
-        }
-        out.extend_from_slice(b"\": ");
-        self.at = At::Value;
-        length + 1
     }
 
     /// Takes bytes at the start of `rest`, which is `byte` and more; gives their count. None: the state changed and
@@ -590,10 +475,6 @@ impl Translator {
     }
 
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
-        // Short pieces are as a rule what they are in JSON.
-        if text.len() <= SHORT && self.carry.is_empty() && printable_len(text) == text.len() {
-            return out.extend_from_slice(text);
-        }
         if self.valid && self.carry.is_empty() {
             return escape_bytes_into(text, out);
         }

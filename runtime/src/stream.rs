@@ -2,6 +2,7 @@
 //! Batch parsing is one push and a finish.
 
 use crate::event::{Channel, Event};
+use crate::fast_path;
 use crate::io::{Io, Memory, Straight};
 use crate::machine::{Flow, Machine};
 use crate::message::{BorrowedMessage, Message};
@@ -311,6 +312,9 @@ impl Run {
             }
         }
         io.send_written();
+        if !fast_path::enabled() {
+            self.memory.straight = Straight::NOTHING;
+        }
         self.state = state;
         let settled = self.memory.settled();
         if !last {

@@ -57,6 +57,7 @@ use crate::tools::Tools;
 mod cut;
 mod transcript;
 
+pub use crate::fast_path::without_fast_paths;
 pub use cut::{Cut, Random};
 pub use serde_json::json;
 pub use transcript::{Piece, Subject, Transcript};

@@ -9,6 +9,7 @@ mod bytes;
 mod complaints;
 mod corpus_cases;
 mod equal;
+mod fast_path;
 mod grammar;
 mod grammar_corpus;
 mod limits;

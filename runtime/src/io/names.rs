@@ -3,11 +3,8 @@
 
 use super::{Io, MAX_NAME};
 use crate::machine::Found;
-use crate::markers::{ByteSet, Markers};
+use crate::markers::Markers;
 use crate::search::{self, Candidate};
-
-/// What nearly all names are made of.
-const PLAIN: ByteSet = ByteSet::of(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-.");
 
 /// How far the text that may be a name was looked at. Offsets count from its start.
 #[derive(Clone, Debug, Default)]
@@ -23,18 +20,6 @@ impl SoFar {
     /// How many bytes of it were looked at.
     pub(super) fn read(&self) -> usize {
         self.read
-    }
-
-    /// Takes the bytes that may stand in any name, and tells how many.
-    fn take_plain(&mut self, bytes: &[u8]) -> usize {
-        if self.end.is_some() {
-            return 0;
-        }
-        let bytes = &bytes[..bytes.len().min(MAX_NAME.saturating_sub(self.read))];
-        let count = bytes.iter().position(|&byte| !PLAIN.has(byte)).unwrap_or(bytes.len());
-        self.begun |= count > 0;
-        self.read += count;
-        count
     }
 
     /// Takes the next byte. Where the text stops fitting, if this shows that it is no name.
@@ -63,13 +48,8 @@ impl Io<'_> {
             return Found::Wait;
         }
         let start = self.memory.pos;
-        let plain = !markers.begins.firsts.meets(&PLAIN);
         loop {
             let memory = &mut *self.memory;
-            if plain {
-                let rest = &self.text[start + memory.name_so_far.read..];
-                memory.look.work.add(memory.name_so_far.take_plain(rest));
-            }
             let at = start + memory.name_so_far.read;
             let Some(&byte) = self.text.get(at) else { break };
             memory.look.work.add(1);

@@ -4,6 +4,7 @@ use super::straight::{Fed, Read, Taken};
 use super::{Io, MAX_HELD, Memory, PIECE, Reading, Written};
 use crate::call_object::{CallShape, Json, Part, Python, Syntax};
 use crate::event::Event;
+use crate::fast_path;
 use crate::json::Progress;
 use crate::machine::Found;
 use crate::markers::{Begins, Markers};
@@ -228,6 +229,9 @@ impl<'a> Io<'a> {
     /// What follows the name in an object as nearly all are written, as far as it is at hand: the arguments, and what closes
     /// it. Returns whether that is all of it.
     fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, stops: &Begins, end: usize) -> bool {
+        if !fast_path::enabled() {
+            return false;
+        }
         let pos = self.memory.pos;
         let object = &mut self.memory.readers.object;
         let Some(rest) = object.usual_rest::<S>(shape, &self.text[pos..end], stops) else { return false };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::markers::Pairs;
+use crate::markers::{ByteSet, Pairs};
 use testkit::{Random, json_samples};
 
 /// Scans in pieces; gives the end of the value, whether it ended, and whether it was malformed.

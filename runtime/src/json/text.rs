@@ -120,28 +120,6 @@ fn special_bits(word: u64, other: u8) -> u64 {
 /// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
 #[inline]
 pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
-    // Most keys, and many values, are short.
-    if let Some(word) = bytes.get(from..).and_then(|rest| rest.first_chunk::<8>()) {
-        let special = special_bits(u64::from_le_bytes(*word), b'"');
-        let at = special.trailing_zeros() as usize / 8;
-        if word.get(at) == Some(&b'"') {
-            return (from + at + 1, true);
-        }
-    }
-    longer_string_end(bytes, from)
-}
-
-/// Up to seven plain bytes that a quote follows: how many, and the eight bytes that they begin.
-#[inline(always)]
-pub(crate) fn short_text(bytes: &[u8], quote: u8) -> Option<(&[u8; 8], usize)> {
-    let word = bytes.first_chunk::<8>()?;
-    let special = special_bits(u64::from_le_bytes(*word), quote);
-    let length = special.trailing_zeros() as usize / 8;
-    (word.get(length) == Some(&quote)).then_some((word, length))
-}
-
-#[inline(never)]
-fn longer_string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
     loop {
         at = next_special(bytes, at);
@@ -559,22 +537,6 @@ mod tests {
             let mut other = vec![b'x'; len];
             other.iter_mut().skip(len / 2).for_each(|byte| *byte = b'\'');
             assert_eq!((plain_len(&other), next_special_or(&other, 0, b'\'')), (len, len / 2));
-        }
-    }
-
-    #[test]
-    fn a_short_text_ends_at_the_first_quote() {
-        for (bytes, expected) in [
-            ("'1234567", Some(0)),
-            ("123456'8", Some(6)),
-            ("1234567'", Some(7)),
-            ("12345678'", None),
-            ("123'", None),
-            ("12\"34'78", None),
-            ("12\\'5678", None),
-            ("12\n'5678", None),
-        ] {
-            assert_eq!(short_text(bytes.as_bytes(), b'\'').map(|(_, length)| length), expected, "{bytes}");
         }
     }
 

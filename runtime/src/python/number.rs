@@ -79,11 +79,6 @@ pub(crate) fn begun_word(token: &[u8]) -> Option<(&'static [u8], &'static [u8])>
     WORDS.into_iter().find(|(word, _)| begins(word, token))
 }
 
-/// The word that a text begins with, and its JSON.
-pub(super) fn leading_word(text: &[u8]) -> Option<(&'static [u8], &'static [u8])> {
-    WORDS.into_iter().find(|(word, _)| begins(text, word))
-}
-
 /// Whether a text begins with another: for these lengths, sooner than a call would tell.
 fn begins(text: &[u8], other: &[u8]) -> bool {
     other.len() <= text.len() && text.iter().zip(other).all(|(one, other)| one == other)
