@@ -104,7 +104,7 @@ impl<'a> Turn<'a> {
                 _ => None,
             })?;
             let mut lead: Way = vec![Piece::Expr(name.clone())];
-            if spaced_before(&marker) {
+            if spaced_before(marker) {
                 lead.push(self.space());
             }
             lead.push(Piece::Expr(text(marker.consumed())));

@@ -37,7 +37,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
         let says_so = marker.core.starts_with(['<', '[']) && marker.core.len() > 2;
         let behind = match (ambiguous || !says_so || !marker.take, shape(program, *next)) {
             (false, _) => None,
-            (true, Some(shape)) if shape.strict => Some(bare(marker, &shape, offered)),
+            (true, Some(shape)) if shape.strict => Some(bare(marker, shape, offered)),
             (true, _) => forced(program, *next).map(|forced| format!("{}{forced}", escaped(&marker.core))),
         };
         let trigger = match (behind, &skip) {
@@ -83,7 +83,7 @@ fn shape(program: &Program, state: StateId) -> Option<&CallShape> {
 /// The markers that have to stand in a state, as a pattern.
 fn forced(program: &Program, state: StateId) -> Option<String> {
     let node = program.state(state)?;
-    if node.hole != None || node.otherwise.is_some() || node.end.is_some() || node.markers.list().is_empty() {
+    if node.hole.is_some() || node.otherwise.is_some() || node.end.is_some() || node.markers.list().is_empty() {
         return None;
     }
     let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();

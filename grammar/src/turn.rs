@@ -125,7 +125,7 @@ impl<'a> Turn<'a> {
         for at in self.openers() {
             for (marker, step) in self.steps(at) {
                 if step.actions.contains(&Action::Speculate)
-                    && let Some(to) = self.go(at, &step)
+                    && let Some(to) = self.go(at, step)
                 {
                     let core = marker.consumed();
                     let way = vec![Piece::Expr(text(core)), self.to(to)];
@@ -248,8 +248,8 @@ impl<'a> Turn<'a> {
             Key::At(at) => {
                 let node = self.state(at.state);
                 let ways = match &node.hole {
-                    None => self.markers(at, &node),
-                    Some(Hole::Text(_)) if self.is_over(at) => self.after(at, &node),
+                    None => self.markers(at, node),
+                    Some(Hole::Text(_)) if self.is_over(at) => self.after(at, node),
                     Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => self.response(at),
                     Some(Hole::Text(_)) => self.point(Key::Text(at, 0), 0),
                     Some(Hole::Name) => self.name(at),
@@ -259,38 +259,38 @@ impl<'a> Turn<'a> {
                     Some(Hole::Literal(quote)) => {
                         let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
                         let value = self.values.any(&mut self.builder, syntax);
-                        self.value(at, &node, Some(value))
+                        self.value(at, node, Some(value))
                     }
                     Some(Hole::Json) | Some(Hole::Python) => {
                         let python = node.hole == Some(Hole::Python);
                         let value = self.whole_arguments(at.call, python);
                         // All arguments are written then.
-                        self.value(At { call: Call::Any, ..at }, &node, value)
+                        self.value(At { call: Call::Any, ..at }, node, value)
                     }
                     Some(Hole::Object(shape)) => {
-                        let value = self.object(&shape);
-                        self.value(at, &node, value)
+                        let value = self.object(shape);
+                        self.value(at, node, value)
                     }
                 };
-                let name = self.name_of(at, &node);
+                let name = self.name_of(at, node);
                 let comment = match &node.hole {
                     Some(Hole::Text(_)) if self.is_over(at) => None,
                     Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => None,
-                    Some(Hole::Text(Channel::Content)) => Some(up_to("The answer", &node)),
-                    Some(Hole::Text(Channel::Reasoning)) => Some(up_to("Reasoning", &node)),
-                    Some(Hole::Value) => Some(up_to("Raw text", &node)),
+                    Some(Hole::Text(Channel::Content)) => Some(up_to("The answer", node)),
+                    Some(Hole::Text(Channel::Reasoning)) => Some(up_to("Reasoning", node)),
+                    Some(Hole::Value) => Some(up_to("Raw text", node)),
                     _ => None,
                 };
                 self.graph.fill(id, name, comment, ways);
             }
             Key::Text(at, point) => {
                 let ways = self.point(key, point);
-                let name = self.name_of(at, &self.state(at.state));
+                let name = self.name_of(at, self.state(at.state));
                 self.graph.fill(id, name, None, ways);
             }
             Key::Value(state, point) => {
                 let ways = self.point(key, point);
-                let comment = (point == 0).then(|| up_to("Raw text", &self.state(state)));
+                let comment = (point == 0).then(|| up_to("Raw text", self.state(state)));
                 self.graph.fill(id, "text", comment, ways);
             }
         }

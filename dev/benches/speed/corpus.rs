@@ -6,7 +6,6 @@ use std::path::Path;
 use serde_json::Value;
 use unjinja::{Options, Tools};
 
-use crate::find;
 use crate::mixture::{Parser, Turn};
 use crate::workloads::Failure;
 
@@ -15,7 +14,7 @@ use crate::workloads::Failure;
 /// # Errors
 /// Where a file of the corpus cannot be read as what it should be.
 pub fn turns(root: &Path) -> Result<Vec<Turn>, Failure> {
-    let Some(corpus) = find::corpus(root)? else { return Ok(Vec::new()) };
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(Vec::new()) };
     let tools: Value = serde_json::from_str(&std::fs::read_to_string(corpus.join("turn_tools.json"))?)?;
     let mut turns = Vec::new();
     for line in std::fs::read_to_string(corpus.join("turns.jsonl"))?.lines() {

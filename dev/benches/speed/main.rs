@@ -12,9 +12,6 @@
 
 #[cfg(feature = "corpus")]
 mod corpus;
-#[cfg(feature = "corpus")]
-#[path = "../../../tests/support/find.rs"]
-mod find;
 mod mixture;
 mod plot;
 mod report;

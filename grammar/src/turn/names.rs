@@ -14,7 +14,7 @@ impl<'a> Turn<'a> {
         let name = Piece::Expr(repeat(self.name_class(at.state), 1, Some(NAME)));
         let mut ways = Vec::new();
         for (marker, step) in self.steps(at) {
-            let layout = if spaced_before(&marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
+            let layout = if spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
             for rest in self.marker_ways(At { call, ..at }, &[(marker, step)], None) {
                 ways.push([name.clone(), layout.clone()].into_iter().chain(rest).collect());
             }
@@ -54,7 +54,7 @@ impl<'a> Turn<'a> {
                     way = vec![option(text(prefix.clone())), text(&*name), option(index)];
                 }
                 let mut way: Way = way.into_iter().map(Piece::Expr).collect();
-                if spaced_before(&marker) {
+                if spaced_before(marker) {
                     way.push(self.space());
                 }
                 steps.push((marker, step));

@@ -36,8 +36,8 @@ impl Turn<'_> {
             if marker.core.is_empty() {
                 continue;
             }
-            let to = self.follow(at, &marker, &step);
-            if to.is_none() && self.may_be_text(&marker) {
+            let to = self.follow(at, marker, step);
+            if to.is_none() && self.may_be_text(marker) {
                 continue;
             }
             let number = stops.iter().position(|stop| stop.core == marker.core).unwrap_or(stops.len());

@@ -141,7 +141,7 @@ impl<'a> Turn<'a> {
         let mut ways = Vec::new();
         for (marker, step) in self.steps(at) {
             if let Some(rest) = marker.core.strip_prefix(read)
-                && let Some(to) = self.follow(at, &marker, &step)
+                && let Some(to) = self.follow(at, marker, step)
             {
                 ways.push(vec![Piece::Expr(text(rest)), self.to(to)]);
             }
