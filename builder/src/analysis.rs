@@ -66,7 +66,7 @@ fn syntax(path: &Path, error: unjinja_render::TemplateError) -> BuildError {
 }
 
 fn analysis(path: &Path, error: unjinja_analyzer::AnalyzeError) -> BuildError {
-    BuildError::Analysis { path: PathBuf::from(path), error }
+    BuildError::Analysis { path: PathBuf::from(path), error: Box::new(error) }
 }
 
 /// Verifies a new spec: records its round trips, or the reason why it is unsupported.

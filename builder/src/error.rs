@@ -52,7 +52,7 @@ pub enum BuildError {
         /// The file that holds the template.
         path: PathBuf,
         /// The error, with the comparison that found it.
-        error: AnalyzeError,
+        error: Box<AnalyzeError>,
     },
     /// A spec or an overlay is not valid, or an overlay does not fit its spec.
     Spec {
@@ -245,7 +245,7 @@ impl std::error::Error for BuildError {
             Self::File { error, .. } => Some(error.as_ref()),
             Self::Source(error) => Some(error),
             Self::Template { error, .. } => Some(error),
-            Self::Analysis { error, .. } => Some(error),
+            Self::Analysis { error, .. } => Some(&**error),
             Self::Spec { error, .. } => Some(error),
             Self::Lower { error, .. } => Some(error),
             _ => None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use unjinja::{Options, Tools};
 
 use crate::mixture::{Parser, Turn};
-use crate::workloads::Failure;
+use unjinja_testkit::Failure;
 
 /// The turns of the models that have a compiled parser. Turns of a `hard/…` kind are left out.
 ///

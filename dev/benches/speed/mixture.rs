@@ -9,7 +9,8 @@ use unjinja::Options;
 
 use crate::sample::{Contender, median};
 use crate::subjects::{Sink, Subject, push_str};
-use crate::workloads::{Failure, Format};
+use unjinja_testkit::Failure;
+use unjinja_testkit::workloads::Format;
 
 /// So many turns are tried of each format.
 const TURNS: usize = 52;
