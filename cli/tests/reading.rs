@@ -11,7 +11,6 @@ use unjinja_runtime::Interpreter;
 use unjinja_runtime::trace::{Reading, Span, Taken};
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Message, Options, Stream, parse};
 use unjinja_spec::{CallIdPosition, FormatSpec, ToolFormat};
-use unjinja_testkit::random::Random;
 
 type Failure = Box<dyn Error>;
 
@@ -132,6 +131,20 @@ fn rendered_turns_are_taken_for_what_they_are() -> Result<(), Failure> {
     }
     assert!(calls > 200, "{calls} calls");
     Ok(())
+}
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit.max(1)
+    }
 }
 
 /// A copy that is cut, doubled in part, lacks a piece, or holds bytes of another place.

@@ -1,8 +1,6 @@
 //! The easy turns of the corpus: what the templates of released models write for random messages. The corpus is no part
 //! of the project; where it is absent there are none.
 
-use std::path::Path;
-
 use serde_json::Value;
 use unjinja::{Options, Tools};
 
@@ -13,7 +11,7 @@ use unjinja_testkit::Failure;
 ///
 /// # Errors
 /// Where a file of the corpus cannot be read as what it should be.
-pub fn turns(root: &Path) -> Result<Vec<Turn>, Failure> {
+pub fn turns() -> Result<Vec<Turn>, Failure> {
     let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(Vec::new()) };
     let tools: Value = serde_json::from_str(&std::fs::read_to_string(corpus.join("turn_tools.json"))?)?;
     let mut turns = Vec::new();

@@ -93,7 +93,7 @@ fn realistic_turns() -> Result<Vec<(&'static str, Vec<mixture::Turn>)>, Failure>
     }
     let groups = vec![("our own templates", own)];
     #[cfg(feature = "corpus")]
-    let groups = groups.into_iter().chain([("the corpus", corpus::turns(&root())?)]).collect();
+    let groups = groups.into_iter().chain([("the corpus", corpus::turns()?)]).collect();
     Ok(groups)
 }
 

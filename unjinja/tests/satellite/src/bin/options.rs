@@ -33,7 +33,7 @@ fn main() {
     assert_eq!((message.tool_calls[0].name.as_str(), message.diagnostics.len()), ("now", 0));
     // The grammar of the tools, as constants.
     assert!(all::TOOL_GRAMMAR.starts_with("root ::= ") && all::TOOL_GRAMMAR.contains(r#"\"now\""#));
-    assert_eq!(all::TOOL_TRIGGERS, [chat::grammar::Trigger::of_word("<call>")]);
-    let grammar = all::grammar(&all::tools(), &chat::GrammarOptions::new());
+    assert_eq!(all::TOOL_TRIGGERS, [chat::Trigger::of_word("<call>")]);
+    let grammar = unjinja::GrammarExt::grammar(&all::Parser, &all::tools(), &unjinja::GrammarOptions::new());
     assert_eq!(grammar.map(|grammar| grammar.text).as_deref(), Ok(all::TOOL_GRAMMAR));
 }
