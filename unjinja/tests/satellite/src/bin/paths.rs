@@ -30,6 +30,6 @@ fn main() {
     assert_eq!(names(both::parse(&output.replace("call>", "root>"), &options)), ["a"]);
     assert_eq!(names(inside::parse(&output.replace("call>", "inside>"), &options)), ["a"]);
     assert_eq!(names(named::parse(&output.replace("call>", "use>"), &options)), ["a"]);
-    assert_eq!(named::PROGRAM.info.files, ["tokenizer_config.json#tool_use"]);
-    assert_eq!(tags::PROGRAM.info.files, ["tags.jinja"]);
+    assert_eq!(*named::PROGRAM.info.files, ["tokenizer_config.json#tool_use"]);
+    assert_eq!(*tags::PROGRAM.info.files, ["tags.jinja"]);
 }
