@@ -1,4 +1,4 @@
-//! From a format spec to a [`Program`]: the spec is lowered to a [`plan`], and the plan is made deterministic. With the
+//! From a format spec to a [`Program`]: the spec is lowered to a [`mod@plan`], and the plan is made deterministic. With the
 //! feature `rust` also from a program to Rust.
 //!
 //! ```
