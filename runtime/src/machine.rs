@@ -1,7 +1,7 @@
 //! The interface between a parser and the engine that feeds it: one step at a time, from state to state.
 //!
 //! A parser is a [`Program`] and a way to run it. Generated code runs it as specialised Rust, the
-//! [interpreter](crate::Interpreter) by walking the data. Both call the same primitives of [`Io`](crate::Io).
+//! [interpreter](crate::Interpreter) by walking the data. Both call the same primitives of [`Io`](crate::abi_2::Io).
 
 use crate::io::Io;
 use crate::program::{Program, StateId};
@@ -17,7 +17,7 @@ pub enum Flow {
     Mismatch,
 }
 
-/// What a primitive of [`Io`](crate::Io) found in the text.
+/// What a primitive of [`Io`](crate::abi_2::Io) found in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The marker with this index.
