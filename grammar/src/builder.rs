@@ -42,7 +42,7 @@ pub struct Rule {
 /// The rules of a grammar in the making.
 ///
 /// ```
-/// use unjinja_runtime::grammar::{Builder, Class, choice, many, sequence, text};
+/// use unjinja_grammar::{Builder, Class, choice, many, sequence, text};
 ///
 /// let mut builder = Builder::new();
 /// let digit = builder.rule("digit", Class::ranges([('0', '9')]));

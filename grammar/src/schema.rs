@@ -78,7 +78,7 @@ impl std::error::Error for SchemaError {}
 ///
 /// ```
 /// use serde_json::json;
-/// use unjinja_runtime::grammar::{Builder, compile_schema};
+/// use unjinja_grammar::{Builder, compile_schema};
 ///
 /// let mut builder = Builder::new();
 /// let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 8, "maximum": 12}},
@@ -86,7 +86,7 @@ impl std::error::Error for SchemaError {}
 /// let (expr, widened) = compile_schema(&mut builder, "answer", &schema)?;
 /// assert!(widened.is_empty());
 /// assert!(builder.grammar(expr).contains(r#"[89] | "1" [0-2]"#));
-/// # Ok::<(), unjinja_runtime::grammar::SchemaError>(())
+/// # Ok::<(), unjinja_grammar::SchemaError>(())
 /// ```
 ///
 /// # Errors
