@@ -60,19 +60,20 @@ pub fn tag_around(text: &str, at: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Whether a text begins with a tag or with the beginning of one: `<function=` counts, because what the model writes
-/// next completes it. No JSON value begins like this.
+/// Whether the text of a marker begins with a tag or with the beginning of one: `<function=` counts, because what the
+/// model writes next completes it, and so does `[assistant]`. That one is no complete tag, because lower-case words in
+/// brackets are common in prose; but no JSON that a call consists of begins like it.
 ///
 /// ```
 /// use unjinja_spec::begins_tag;
 ///
-/// assert!(begins_tag("<function=") && begins_tag("[TOOL_CALLS]"));
-/// assert!(!begins_tag("[1, 2]") && !begins_tag("{"));
+/// assert!(begins_tag("<function=") && begins_tag("[TOOL_CALLS]") && begins_tag("[assistant]"));
+/// assert!(!begins_tag("[1, 2]") && !begins_tag("[{") && !begins_tag("{"));
 /// ```
 #[must_use]
 pub fn begins_tag(text: &str) -> bool {
     match text.strip_prefix('[') {
-        Some(rest) => rest.starts_with(|c: char| c.is_ascii_uppercase() || matches!(c, '/' | '|')),
+        Some(rest) => rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '|')),
         None => text.starts_with('<'),
     }
 }
@@ -80,7 +81,7 @@ pub fn begins_tag(text: &str) -> bool {
 /// Whether a text ends with a tag or with the end of one.
 pub(crate) fn ends_tag(text: &str) -> bool {
     match text.strip_suffix(']') {
-        Some(rest) => rest.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '|')),
+        Some(rest) => rest.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|')),
         None => text.ends_with('>'),
     }
 }

@@ -408,3 +408,13 @@ fn nothing_is_read_again_for_each_token() -> Result<(), Failure> {
     };
     each(check, 20)
 }
+
+#[test]
+fn a_repeated_turn_start_in_brackets_is_no_content() -> Result<(), Failure> {
+    let all = Format::all()?;
+    let subject = all.iter().find(|subject| subject.name() == "python_dict").ok_or("no such template")?;
+    let start = subject.parser.info().assistant_start.trim();
+    assert!(start.starts_with('['), "{start}");
+    Case::new(format!("{start}Rain.")).content("Rain.").run(subject.parser);
+    Ok(())
+}
