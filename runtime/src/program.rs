@@ -36,7 +36,7 @@ pub const fn list<T: Clone>(items: &'static [T]) -> List<T> {
 ///
 /// // One state: everything is content.
 /// static PROGRAM: Program = Program::new(
-///     ModelInfo { name: text("plain"), ..ModelInfo::EMPTY },
+///     ModelInfo::named("plain"),
 ///     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
 ///     StateId(0),
 /// );
@@ -119,16 +119,21 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
-    /// No facts: a base for `..ModelInfo::EMPTY`.
-    pub const EMPTY: Self = Self {
-        name: text(""),
-        source: text(""),
-        files: list(&[]),
-        sha256: text(""),
-        assistant_start: text(""),
-        thinking_switch: text(""),
-        preserved_tokens: list(&[]),
-    };
+    /// Nothing is known.
+    pub const EMPTY: Self = Self::named("");
+
+    /// Nothing is known but the name of the spec.
+    pub const fn named(name: &'static str) -> Self {
+        Self {
+            name: text(name),
+            source: text(""),
+            files: list(&[]),
+            sha256: text(""),
+            assistant_start: text(""),
+            thinking_switch: text(""),
+            preserved_tokens: list(&[]),
+        }
+    }
 }
 
 /// A generation prompt, and where it leaves the parser.
