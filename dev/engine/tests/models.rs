@@ -9,7 +9,7 @@ use support::{Both, Failure, Verdict, damage};
 use unjinja_engine::Engine;
 use unjinja_gbnf::Limits;
 use unjinja_generated::all;
-use unjinja_grammar::{Grammar, GrammarError, GrammarOptions, ToolChoice};
+use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice};
 use unjinja_runtime::Tools;
 use unjinja_testkit::random::Random;
 

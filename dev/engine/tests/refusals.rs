@@ -11,7 +11,7 @@ use support::{Both, Failure, Verdict};
 use unjinja_engine::Engine;
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_generated::all;
-use unjinja_grammar::{Grammar, GrammarOptions, ToolChoice};
+use unjinja_grammar::{Grammar, GrammarExt, GrammarOptions, ToolChoice};
 use unjinja_runtime::{ChatParser, Options, Tools};
 
 /// How many texts each row is tried with, for each model.
@@ -96,7 +96,7 @@ fn what_the_schema_does_not_allow_is_refused() -> Result<(), Failure> {
     let asked = tools(&table.name, &parameters)?;
     let (mut accepted, mut refused, mut wrong) = (0, BTreeMap::<&str, usize>::new(), String::new());
     for parser in models()? {
-        let name = parser.info().name;
+        let name = &*parser.info().name;
         let grammar = parser.grammar(&asked, &required())?;
         let both = Both::load(&engine, &grammar.text).map_err(|why| format!("{name}: {why}"))?;
         let both = both.ok_or_else(|| format!("{name}: does not load"))?;
@@ -130,7 +130,7 @@ fn what_follows_the_turn_is_refused() -> Result<(), Failure> {
     let options = Options::new().tools(&asked);
     let (mut second, mut after, mut wrong) = (0, 0, String::new());
     for parser in models()? {
-        let name = parser.info().name;
+        let name = &*parser.info().name;
         let one = parser.grammar(&asked, &required())?;
         let both = Both::load(&engine, &one.text).map_err(|why| format!("{name}: {why}"))?;
         let both = both.ok_or_else(|| format!("{name}: does not load"))?;

@@ -6,7 +6,7 @@ use fancy_regex::Regex;
 use serde_json::Value;
 use unjinja_engine::{Engine, Trigger};
 use unjinja_generated::by_file;
-use unjinja_grammar::{self, Grammar, GrammarOptions, ToolChoice};
+use unjinja_grammar::{Grammar, GrammarExt, GrammarOptions, ToolChoice};
 use unjinja_runtime::{ChatParser, Tools};
 
 use super::Failure;
@@ -97,8 +97,8 @@ pub fn constrained(engine: &Engine, grammar: &Grammar, output: &str) -> Result<O
 fn start(grammar: &Grammar, text: &str) -> Result<Option<usize>, Failure> {
     for trigger in &grammar.triggers {
         let found = match trigger {
-            grammar::Trigger::Word(word) => text.find(word.as_ref()),
-            grammar::Trigger::Pattern(pattern) => {
+            unjinja_runtime::Trigger::Word(word) => text.find(word.as_ref()),
+            unjinja_runtime::Trigger::Pattern(pattern) => {
                 let found = Regex::new(pattern)?.captures(text)?;
                 found.and_then(|found| {
                     Some(found.iter().skip(1).flatten().find(|group| !group.as_str().is_empty())?.start())
@@ -114,9 +114,9 @@ fn start(grammar: &Grammar, text: &str) -> Result<Option<usize>, Failure> {
 
 /// A grammar's triggers, as the engine has them.
 pub fn triggers(grammar: &Grammar) -> Vec<Trigger> {
-    let trigger = |trigger: &grammar::Trigger| match trigger {
-        grammar::Trigger::Word(word) => Trigger::Word(word.to_string()),
-        grammar::Trigger::Pattern(pattern) => Trigger::Pattern(pattern.to_string()),
+    let trigger = |trigger: &unjinja_runtime::Trigger| match trigger {
+        unjinja_runtime::Trigger::Word(word) => Trigger::Word(word.to_string()),
+        unjinja_runtime::Trigger::Pattern(pattern) => Trigger::Pattern(pattern.to_string()),
     };
     grammar.triggers.iter().map(trigger).collect()
 }
