@@ -1,41 +1,30 @@
 //! What a compiled chat parser links: messages and events, the streaming machinery and its primitives, translators
 //! from what models write to JSON, and tool sets. It knows no model: those are generated code on top of it.
 
-mod call_object;
-mod event;
-mod fast_path;
-mod fence;
-mod interpret;
-mod io;
-mod json;
-mod machine;
-mod markers;
+mod byte_set;
+mod engine;
+mod fast_paths;
+mod inline_string;
+mod limits;
 mod message;
 mod options;
 mod program;
-mod python;
-mod quoted;
-mod search;
-mod short;
-mod stream;
+mod readers;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tools;
 #[cfg(feature = "trace")]
 pub mod trace;
-mod trigger;
-mod value;
+mod utf8;
 
-pub use event::{Channel, Event};
-pub use interpret::Interpreter;
-pub use json::close as close_json;
+pub use engine::input::Chunk;
+pub use engine::interpreter::Interpreter;
+pub use engine::stream::{ChatParser, ChatStream, Stream, parse, parse_borrowed};
 pub use message::*;
 pub use options::Options;
-pub use program::{Entry, ModelInfo, Program};
-pub use stream::{ChatParser, ChatStream, Chunk, Stream, parse, parse_borrowed};
+pub use program::{Entry, ModelInfo, Program, Trigger};
+pub use readers::json::close as close_json;
 pub use tools::*;
-pub use trigger::Trigger;
-pub use value::Types;
 
 /// What generated code and the back ends of a program link: not for applications.
 ///
@@ -44,15 +33,13 @@ pub use value::Types;
 /// generated again (`unjinja codegen`, or a clean build where a macro or a build script generates it).
 #[doc(hidden)]
 pub mod abi_2 {
-    pub use crate::call_object::CallShape;
-    pub use crate::event::Channel;
-    pub use crate::io::{Io, MAX_HELD, MAX_NAME, MAX_SPACE};
-    pub use crate::machine::{Flow, Found, Machine};
-    pub use crate::markers::{Confirm, MAX_MARKERS, Marker, Markers, Needle, Search};
+    pub use crate::engine::io::Io;
+    pub use crate::engine::machine::{Flow, Found, Machine};
+    pub use crate::engine::stream::enter;
+    pub use crate::limits::{MAX_HELD, MAX_NAME, MAX_SPACE};
+    pub use crate::message::Channel;
     pub use crate::program::*;
-    pub use crate::stream::enter;
     pub use crate::tools::schema::{declared, type_of};
-    pub use crate::trigger::Trigger;
 }
 
 /// Reads one Python literal at the start of a text: the JSON that it stands for, and its length in bytes.
@@ -63,11 +50,11 @@ pub mod abi_2 {
 /// assert_eq!((json.as_str(), length), (r#"{"a": true}"#, 11));
 /// ```
 pub fn python_to_json(text: &str) -> Option<(String, usize)> {
-    let mut translator = python::Translator::new();
+    let mut translator = readers::python::Translator::new();
     let mut out = Vec::new();
     let length = match translator.feed(text.as_bytes(), &mut out) {
-        json::Progress::Done(length) => length,
-        json::Progress::More if translator.finish(&mut out) => text.len(),
+        readers::json::Progress::Done(length) => length,
+        readers::json::Progress::More if translator.finish(&mut out) => text.len(),
         _ => return None,
     };
     (!translator.malformed()).then_some(())?;

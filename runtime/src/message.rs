@@ -6,10 +6,12 @@ use std::fmt;
 use serde_json::Value;
 
 mod borrowed;
+mod event;
 // By hand: serde's derive would bring syn into every application.
 mod form;
 
 pub use borrowed::{BorrowedMessage, BorrowedToolCall};
+pub use event::{Channel, Event};
 
 /// An assistant message.
 ///
@@ -73,7 +75,7 @@ impl ToolCall {
     /// The arguments with what is open closed, so that they are valid JSON at any moment of a stream. See
     /// [`close_json`](crate::close_json).
     pub fn closed_arguments(&self) -> String {
-        crate::json::close(&self.arguments)
+        crate::readers::json::close(&self.arguments)
     }
 }
 

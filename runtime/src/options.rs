@@ -1,7 +1,11 @@
 //! What a caller knows about a turn before the model writes it.
 
-use crate::fence::{Fence, Filter};
+mod code_fence;
+
+pub(crate) use code_fence::Filter;
+
 use crate::tools::Tools;
+use code_fence::Fence;
 
 /// What a caller knows about a turn before the model writes it. Cheap to clone.
 ///

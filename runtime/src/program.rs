@@ -9,25 +9,23 @@
 
 use std::borrow::Cow;
 
-use crate::call_object::CallShape;
-use crate::event::Channel;
-use crate::markers::{Marker, Markers};
+use crate::message::Channel;
 
-/// Text of a program: `'static` in generated code, owned where the program was made at run time.
-pub type Text = Cow<'static, str>;
+pub(crate) mod call_shape;
+mod marker;
+pub(crate) mod marker_search;
+mod markers;
+mod text;
+mod trigger;
 
-/// A list in a program, `'static` or owned.
-pub type List<T> = Cow<'static, [T]>;
+pub use call_shape::CallShape;
+pub use marker::{Confirm, Marker};
+pub use marker_search::{Needle, Search};
+pub use markers::{MAX_MARKERS, Markers};
+pub use text::{List, Text, list, text};
+pub use trigger::Trigger;
 
-/// A constant text, for generated code.
-pub const fn text(text: &'static str) -> Text {
-    Cow::Borrowed(text)
-}
-
-/// A constant list, for generated code.
-pub const fn list<T: Clone>(items: &'static [T]) -> List<T> {
-    Cow::Borrowed(items)
-}
+use text::set;
 
 /// How one assistant turn of a format is read: a deterministic state machine.
 ///
@@ -224,11 +222,6 @@ impl State {
     pub fn is_searched(&self) -> bool {
         matches!(self.hole, Some(Hole::Text(_) | Hole::Value))
     }
-}
-
-/// Sets a field in a `const fn`, where nothing may be dropped. What it replaces is always constant data.
-pub(crate) const fn set<T>(field: &mut T, value: T) {
-    std::mem::forget(std::mem::replace(field, value));
 }
 
 /// What the model fills in at a state.

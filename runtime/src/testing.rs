@@ -55,9 +55,12 @@ use crate::options::Options;
 use crate::tools::Tools;
 
 mod cut;
+mod difference;
 mod transcript;
 
-pub use crate::fast_path::without_fast_paths;
+use difference::Difference;
+
+pub use crate::fast_paths::without_fast_paths;
 pub use cut::{Cut, Random};
 pub use serde_json::json;
 pub use transcript::{Piece, Subject, Transcript};
@@ -375,20 +378,6 @@ fn fail(mismatch: &Mismatch) {
     panic!("{mismatch}");
 }
 
-/// One thing that is not as expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) what: String,
-    pub(crate) expected: String,
-    pub(crate) found: String,
-}
-
-impl Difference {
-    pub(crate) fn new(what: &str, expected: &str, found: &str) -> Self {
-        Self { what: what.to_owned(), expected: expected.to_owned(), found: found.to_owned() }
-    }
-}
-
 /// A run of a case that did not give what is expected. Shown, it names the cut and what differs.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
@@ -403,7 +392,7 @@ impl fmt::Display for Mismatch {
         if !self.case.is_empty() {
             write!(f, "{}: ", self.case)?;
         }
-        writeln!(f, "the output, {}, is read otherwise than expected", self.cut)?;
+        writeln!(f, "the output, {}, did not give the expected message", self.cut)?;
         for Difference { what, expected, found } in &self.differences {
             writeln!(f, "  {what}\n    expected {expected}\n    found    {found}")?;
         }

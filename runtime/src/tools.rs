@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::value::Types;
-
 pub(crate) mod schema;
+mod types;
+
+pub use types::Types;
 
 /// The tools that a request offers. Cheap to clone.
 ///

@@ -11,14 +11,15 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 
-use crate::event::{Channel, Event};
-use crate::interpret::Interpreter;
-use crate::io::{Io, Place};
-use crate::machine::{Flow, Found, Machine};
+use crate::engine::interpreter::Interpreter;
+use crate::engine::io::Io;
+use crate::engine::machine::{Flow, Found, Machine};
+use crate::engine::place::Place;
+use crate::engine::stream::read_at_once;
 use crate::message::Message;
+use crate::message::{Channel, Event};
 use crate::options::Options;
 use crate::program::{Action, Hole, Program, StateId};
-use crate::stream::read_at_once;
 
 pub use states::{MarkerView, StateView, states};
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::event::Event;
 use super::{Diagnostic, Message, ToolCall};
-use crate::event::Event;
 
 /// An assistant message that borrows from the output that it was parsed from. See [`Message`].
 ///

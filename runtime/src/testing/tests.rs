@@ -1,6 +1,6 @@
 use super::*;
 use crate::abi_2::{Flow, Found, Io, Machine, Marker, Markers, ModelInfo, Program, StateId};
-use crate::event::{Channel, Event};
+use crate::message::{Channel, Event};
 
 /// A subject that reports what it is told to, so that the case builder itself is tested.
 struct Fixed(fn(&[&[u8]], Sink<'_>));

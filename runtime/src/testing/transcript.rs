@@ -1,12 +1,14 @@
 //! What a parser reported in one run: its events in order, neighbours of a kind put together, so that runs with
 //! different cuts can be compared.
 
-use crate::event::Event;
-use crate::machine::Machine;
+use super::cut::Cut;
+use super::difference::Difference;
+use crate::engine::input::Chunk;
+use crate::engine::machine::Machine;
+use crate::engine::stream::{ChatParser, ChatStream, Stream, parse};
+use crate::message::Event;
 use crate::message::Message;
 use crate::options::Options;
-use crate::stream::{ChatParser, ChatStream, Chunk, Stream, parse};
-use crate::testing::{Cut, Difference};
 
 /// What can be tested: a compiled parser, an interpreted one, or `dyn ChatParser`.
 pub trait Subject {

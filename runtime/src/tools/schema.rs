@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::value::Types;
+use super::types::Types;
 
 /// How many schemas one tool's resolution looks at.
 const BUDGET: usize = 20_000;

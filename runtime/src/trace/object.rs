@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{Log, Taken};
-use crate::call_object::CallShape;
+use crate::program::CallShape;
 
 /// A value of an object that has a meaning.
 struct Part {

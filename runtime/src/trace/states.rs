@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::event::Channel;
-use crate::markers::Confirm;
+use crate::message::Channel;
+use crate::program::Confirm;
 use crate::program::{Action, ArgumentKind, Hole, Program, Transition};
 
 /// One state of the machine that reads a turn.

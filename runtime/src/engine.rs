@@ -1,0 +1,41 @@
+//! The engine: runs a program over text that arrives in pieces and sends events.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `stream` | one push after the other; what the application calls |
+//! | `machine`, `interpreter` | takes steps from state to state: the interface, and the table walk |
+//! | `io`, `actions`, `read_values`, `read_object` | what a step can do: read what comes next, act on it |
+//! | `cursor`, `search`, `layout`, `name` | the position in the text, and markers and names in it |
+//! | `speculation` | text that is held back until it is certain that it is a call |
+//! | `call_builder` | the open call: its name, id and arguments |
+//! | `value_readers` | the readers of values, and which of them is in the middle of one |
+//! | `emitter` | text and JSON become events, in whole characters |
+//! | `memory` | all of these parts together: what a parser keeps between two pushes |
+//! | `fast_path`, `pieces` | short pieces of text that need no look at the machine |
+//!
+//! Nothing here knows a model. Every primitive can stop at any byte and go on with the next push.
+//!
+//! An application links only the readers of values that its machines name. Code that all machines share must therefore not
+//! name a reader; it calls function pointers that a primitive of the reader has left in the memory.
+
+mod actions;
+mod call_builder;
+mod cursor;
+mod emitter;
+mod fast_path;
+pub(crate) mod input;
+pub(crate) mod interpreter;
+pub(crate) mod io;
+mod layout;
+pub(crate) mod machine;
+mod memory;
+mod name;
+mod pieces;
+#[cfg(feature = "trace")]
+pub(crate) mod place;
+mod read_object;
+mod read_values;
+mod search;
+mod speculation;
+pub(crate) mod stream;
+mod value_readers;

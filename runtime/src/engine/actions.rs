@@ -1,0 +1,186 @@
+//! What a step does with what it has read: a call is announced, an argument begins, reasoning ends.
+//!
+//! The parts of the memory do the work; an action tells them what was read.
+
+use super::call_builder::Written;
+use super::io::Io;
+use super::memory::Memory;
+use super::value_readers::Reading;
+
+use crate::message::{DiagnosticKind, Event};
+use crate::program::StateId;
+use crate::tools::Types;
+
+impl Io<'_> {
+    /// The marker that was just read may open a call. Until [`start_call`](Self::start_call), everything from it on is held
+    /// back. If the text stops fitting, `state` goes on with it as plain text.
+    pub fn speculate(&mut self, state: StateId) {
+        let Memory { cursor, speculation, .. } = &mut *self.memory;
+        speculation.begin(cursor.text_end, cursor.marker_at, state);
+    }
+
+    /// Like [`speculate`](Self::speculate), if no marker but the text at hand itself may open a call.
+    pub fn speculate_here(&mut self, state: StateId) {
+        let Memory { cursor, speculation, .. } = &mut *self.memory;
+        speculation.begin(cursor.pos, cursor.pos, state);
+    }
+
+    /// The name that was read announces a call.
+    pub fn start_call(&mut self) {
+        let Memory { cursor, calls, .. } = &mut *self.memory;
+        if self.captured.is_none() {
+            calls.name.set(cursor.capture.as_bytes());
+        }
+        self.announce(self.captured);
+    }
+
+    /// The label that was read announces a call. A label is an id that holds the name: `prefix`, name, `separator`, index.
+    pub fn start_call_labelled(&mut self, prefix: &str, separator: &str) {
+        let without_affixes = |label: &str| {
+            let start = if label.starts_with(prefix) { prefix.len() } else { 0 };
+            let end = match label[start..].rsplit_once(separator) {
+                Some((name, index)) if !separator.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => {
+                    start + name.len()
+                }
+                _ => label.len(),
+            };
+            start..end
+        };
+        let Memory { cursor, calls, .. } = &mut *self.memory;
+        let label = self.captured.unwrap_or_else(|| cursor.capture.as_str());
+        let name = without_affixes(label);
+        calls.name.set(label[name.clone()].as_bytes());
+        if name.len() < label.len() {
+            calls.id.set(label.as_bytes());
+            self.captured_id = self.captured;
+        }
+        self.announce(self.captured.map(|label| &label[name]));
+    }
+
+    /// The name that was read announces a call, if it is among the tools offered. Returns whether it is.
+    pub fn start_offered_call(&mut self) -> bool {
+        let name = self.captured.unwrap_or_else(|| self.memory.cursor.capture.as_str());
+        let offered = self.options.tools.get(name).is_some();
+        if offered {
+            self.start_call();
+        }
+        offered
+    }
+
+    /// The text that was read is the call's id.
+    pub fn id(&mut self) {
+        let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
+        match calls.index() {
+            Some(index) => {
+                emitter.flush(self.sink);
+                let id = self.captured.unwrap_or_else(|| cursor.capture.as_str());
+                (self.sink)(Event::ToolCallId { index, id });
+            }
+            None => {
+                calls.id.set(cursor.capture.as_bytes());
+                self.captured_id = self.captured;
+            }
+        }
+    }
+
+    /// The text that was read is an argument's name. Raw text follows, typed by the tool's schema. With `python`, values that
+    /// are no strings may be Python literals.
+    pub fn argument(&mut self, python: bool) {
+        let Memory { cursor, calls, .. } = &*self.memory;
+        let tool = calls.open.as_ref().and_then(|call| call.tool);
+        let argument = self.captured.unwrap_or_else(|| cursor.capture.as_str());
+        let types = tool.map_or(Types::UNKNOWN, |tool| self.options.tools.types_of(tool, argument));
+        self.begin_tagged(types, python);
+    }
+
+    /// The text that was read is an argument's name. A string follows, as raw text.
+    pub fn argument_text(&mut self) {
+        self.begin_tagged(Types::STRING, false);
+    }
+
+    /// The text that was read is an argument's name. Raw text follows that is no string.
+    pub fn argument_other(&mut self, python: bool) {
+        self.begin_tagged(Types::NOT_STRING, python);
+    }
+
+    /// The text that was read is an argument's name. A literal follows.
+    pub fn argument_literal(&mut self) {
+        self.begin_argument();
+        self.memory.readers.reading = Reading::Nothing;
+    }
+
+    fn begin_tagged(&mut self, types: Types, python: bool) {
+        self.begin_argument();
+        let readers = &mut self.memory.readers;
+        readers.reading = Reading::Tagged;
+        readers.abort = Some(|readers, out| {
+            readers.tagged.abort(out);
+            readers.tagged.invalid_utf8()
+        });
+        readers.tagged.restart(types, python);
+    }
+
+    fn begin_argument(&mut self) {
+        let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
+        calls.argument.set(cursor.capture.as_bytes());
+        calls.begin_argument(self.captured, emitter, self.sink);
+    }
+
+    /// The value that was being read is complete.
+    pub fn end_argument(&mut self) {
+        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        if readers.reading != Reading::Tagged {
+            return;
+        }
+        readers.reading = Reading::Nothing;
+        let value = &mut readers.tagged;
+        value.finish(&mut emitter.arguments);
+        calls.wrote(Written::Members, emitter, self.sink);
+        if value.mismatch() {
+            let argument = calls.argument.as_str();
+            emitter.note(DiagnosticKind::ArgumentTypeMismatch, calls.index(), argument, self.sink);
+        }
+        if value.invalid_utf8() {
+            emitter.note_invalid_utf8(self.sink);
+        }
+    }
+
+    /// The open call was closed as its format wants.
+    pub fn end_call(&mut self) {
+        self.close_call(true);
+    }
+
+    /// The open call is over, but what should close it is missing.
+    pub fn end_call_incomplete(&mut self) {
+        self.close_call(false);
+    }
+
+    fn close_call(&mut self, complete: bool) {
+        let Memory { calls, emitter, .. } = &mut *self.memory;
+        calls.close(complete, emitter, self.sink);
+    }
+
+    /// The marker that was just read opens reasoning.
+    pub fn open_reasoning(&mut self) {
+        let Memory { cursor, emitter, .. } = &mut *self.memory;
+        emitter.open_reasoning(&self.input.bytes[cursor.marker_at..cursor.pos]);
+    }
+
+    /// The marker that was just read closes reasoning.
+    pub fn close_reasoning(&mut self) {
+        let Memory { cursor, emitter, .. } = &mut *self.memory;
+        let left_in = emitter.close_reasoning(&self.input, cursor.text_end, cursor.pos, self.sink);
+        if left_in {
+            cursor.layout.clear();
+        }
+    }
+}
+
+impl<'a> Io<'a> {
+    /// A call begins. Its name is the one given, or else the one that the call builder keeps.
+    pub(super) fn announce(&mut self, name: Option<&'a str>) {
+        let Memory { speculation, calls, emitter, .. } = &mut *self.memory;
+        speculation.confirm();
+        calls.announce(name, self.captured_id.take(), self.options, emitter, self.sink);
+    }
+}

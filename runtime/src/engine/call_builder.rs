@@ -1,0 +1,163 @@
+//! The call builder: a call is announced with its name and id, its arguments are sent as JSON, and it ends.
+//!
+//! It must not look at text to find out what comes next; it is told what was read.
+
+use super::emitter::{Emitter, Sink};
+use super::input::Input;
+use crate::inline_string::InlineString;
+use crate::message::{DiagnosticKind, Event};
+use crate::options::Options;
+use crate::readers::json::escape_bytes_into;
+
+/// The open call, and what was read of the next one.
+#[derive(Default)]
+pub(crate) struct CallBuilder {
+    pub(super) open: Option<OpenCall>,
+    /// How many calls were announced.
+    pub(super) count: usize,
+    /// The id that was read for the next call.
+    pub(super) id: InlineString,
+    /// The name of the next call.
+    pub(super) name: InlineString,
+    /// The name of the argument that is being read.
+    pub(super) argument: InlineString,
+}
+
+/// The call that is open.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    pub(super) index: usize,
+    /// The tool of that name, by its position in the options.
+    pub(super) tool: Option<usize>,
+    pub(super) written: Written,
+    malformed: bool,
+}
+
+/// What was written of the arguments of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Written {
+    /// Nothing yet.
+    Nothing,
+    /// The model's own JSON.
+    Whole,
+    /// At least one member of an object that the parser puts together.
+    Members,
+}
+
+impl CallBuilder {
+    /// The index of the open call.
+    pub(super) fn index(&self) -> Option<usize> {
+        self.open.as_ref().map(|call| call.index)
+    }
+
+    /// Announces a call. Name and id are those that were kept unless they are given here.
+    pub(super) fn announce(
+        &mut self,
+        name: Option<&str>,
+        id: Option<&str>,
+        options: &Options,
+        emitter: &mut Emitter,
+        sink: Sink<'_>,
+    ) {
+        self.close(false, emitter, sink);
+        let index = self.count;
+        self.count += 1;
+        emitter.call = index;
+        let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
+        let name = name.unwrap_or_else(|| self.name.as_str());
+        let tools = &options.tools;
+        let tool = tools.position(name);
+        let unknown = (tool.is_none() && !tools.is_empty()).then(|| name.to_owned());
+        sink(Event::ToolCallStart { index, name, id });
+        if let Some(name) = unknown {
+            emitter.note(DiagnosticKind::UnknownTool, Some(index), &name, sink);
+        }
+        if index > 0 && !options.parallel_tool_calls {
+            emitter.note(DiagnosticKind::ParallelCall, Some(index), "", sink);
+        }
+        self.open = Some(OpenCall { index, tool, written: Written::Nothing, malformed: false });
+        self.id.clear();
+    }
+
+    /// Begins the next member of the arguments: writes its key.
+    pub(super) fn begin_argument(&mut self, name: Option<&str>, emitter: &mut Emitter, sink: Sink<'_>) {
+        let first = self.open.as_ref().is_none_or(|call| call.written == Written::Nothing);
+        let out = &mut emitter.arguments;
+        out.extend_from_slice(if first { b"{\"" } else { b", \"" });
+        let name = name.unwrap_or_else(|| self.argument.as_str());
+        escape_bytes_into(name.as_bytes(), out);
+        out.extend_from_slice(b"\": ");
+        self.wrote(Written::Members, emitter, sink);
+    }
+
+    /// Arguments may have been written to the emitter. They are dropped if no call is open.
+    pub(super) fn wrote(&mut self, written: Written, emitter: &mut Emitter, sink: Sink<'_>) {
+        if emitter.arguments.is_empty() {
+            return;
+        }
+        match &mut self.open {
+            Some(call) => call.written = written,
+            None => emitter.arguments.clear(),
+        }
+        emitter.flush_if_long(sink);
+    }
+
+    /// Sends arguments that stand in the input as they are to be sent.
+    pub(super) fn pass_arguments(
+        &mut self,
+        input: &Input<'_>,
+        from: usize,
+        to: usize,
+        emitter: &mut Emitter,
+        sink: Sink<'_>,
+    ) {
+        if let Some(json) = input.slice(from, to) {
+            return self.send_arguments(json, emitter, sink);
+        }
+        for chunk in input.bytes[from..to].utf8_chunks() {
+            self.send_arguments(chunk.valid(), emitter, sink);
+            if !chunk.invalid().is_empty() {
+                self.send_arguments("\u{FFFD}", emitter, sink);
+                emitter.note_invalid_utf8(sink);
+            }
+        }
+    }
+
+    fn send_arguments(&mut self, json: &str, emitter: &mut Emitter, sink: Sink<'_>) {
+        if json.is_empty() {
+            return;
+        }
+        emitter.flush(sink);
+        if let Some(call) = &mut self.open {
+            call.written = Written::Whole;
+            sink(Event::ToolCallArguments { index: call.index, json });
+        }
+    }
+
+    /// Reports, once for each call, that its arguments broke a rule.
+    pub(super) fn note_malformed(&mut self, malformed: bool, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = &mut self.open else { return };
+        if malformed && !call.malformed {
+            call.malformed = true;
+            emitter.note(DiagnosticKind::MalformedArguments, Some(call.index), "", sink);
+        }
+    }
+
+    /// The open call is over. If it is complete, its arguments are closed.
+    pub(super) fn close(&mut self, complete: bool, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = &self.open else { return };
+        if complete {
+            match call.written {
+                Written::Nothing => emitter.arguments.extend_from_slice(b"{}"),
+                Written::Members => emitter.arguments.push(b'}'),
+                Written::Whole => {}
+            }
+        }
+        emitter.flush(sink);
+        let Some(call) = self.open.take() else { return };
+        if !complete {
+            emitter.note(DiagnosticKind::IncompleteCall, Some(call.index), "", sink);
+        }
+        sink(Event::ToolCallEnd { index: call.index, complete });
+    }
+}

@@ -1,0 +1,217 @@
+//! The fast path for pieces: where a parser is in the middle of plain text or of arguments, a short piece in which no marker
+//! can begin is passed on without a look at the machine.
+//!
+//! It gives exactly the events that the machine would give, or takes nothing. This file decides how much of a piece may be
+//! passed on; `pieces.rs` does it.
+
+use crate::byte_set::{ByteSet, Pairs};
+use crate::message::{Channel, Event};
+use crate::program::Markers;
+use crate::readers::json::{escape_ascii_into, escape_into};
+
+/// The longest piece that is looked at byte by byte, in bytes. Longer pieces are left to the machine, which searches them.
+pub(super) const LONGEST: usize = 32;
+
+/// What may be done with the next piece. `M` is what a reader of values needs.
+#[derive(Debug)]
+pub(super) struct FastPath<M> {
+    /// What the piece is, if it may be passed on unchanged.
+    pub(super) target: Target,
+    /// The bytes that forbid to pass a piece on unchanged.
+    pub(super) special: ByteSet,
+    /// The pairs of bytes with which a marker may begin. A special byte that begins no such pair forbids nothing.
+    pub(super) pairs: Pairs,
+    /// The bytes that wait at the end of a piece, because they may be the layout of a marker.
+    layout: ByteSet,
+    /// At most so many of them wait.
+    layout_length: usize,
+    /// Escapes a piece of raw text in a JSON string; `None` if the arguments are JSON already.
+    pub(super) escape: Option<Escape<M>>,
+    /// Reads a piece that may not be passed on unchanged.
+    pub(super) read: Option<Read<M>>,
+    /// The bytes with which a marker may begin. The reader must not take them.
+    pub(super) markers: ByteSet,
+}
+
+impl<M> Clone for FastPath<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for FastPath<M> {}
+
+/// Reads a piece of the value that is open. The bytes are those that wait from earlier pieces, and afterwards those that wait
+/// from now on. `None`: nothing was taken, and the machine has to look.
+pub(super) type Read<M> = fn(&mut M, &str, &mut Vec<u8>) -> Option<Taken>;
+
+/// What was taken of a piece.
+pub(super) struct Taken {
+    /// How many bytes.
+    pub(super) count: usize,
+    /// The value goes on behind them. If not, the machine goes on there.
+    pub(super) more: bool,
+    /// The bytes are arguments as they stand. If not, the arguments were written to the emitter.
+    pub(super) unchanged: bool,
+}
+
+/// What a piece is passed on as.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target {
+    Nothing,
+    Text(Channel),
+    /// A part of a string in the arguments of the call with this index.
+    Arguments(usize),
+}
+
+/// Appends what waits and a piece of a string to JSON, as far as [`FastPath::end`] says, and returns that offset. A pointer,
+/// because only programs with raw strings link it.
+pub(super) type Escape<M> = fn(&FastPath<M>, &[u8], &str, &mut String) -> Option<usize>;
+
+fn escape<M>(path: &FastPath<M>, waiting: &[u8], text: &str, json: &mut String) -> Option<usize> {
+    let end = path.end(text.as_bytes(), waiting.last().copied(), &path.markers)?;
+    // White space and single bytes of markers wait, and both are ASCII.
+    debug_assert!(waiting.is_ascii());
+    waiting.iter().for_each(|&byte| escape_ascii_into(byte, json));
+    escape_into(&text[..end], json);
+    Some(end)
+}
+
+impl<M> FastPath<M> {
+    /// Nothing may be done.
+    pub(super) const NONE: Self = Self {
+        target: Target::Nothing,
+        special: ByteSet::EMPTY,
+        pairs: Pairs::ALL,
+        layout: ByteSet::EMPTY,
+        layout_length: 0,
+        escape: None,
+        read: None,
+        markers: ByteSet::EMPTY,
+    };
+
+    /// In plain text up to one of `markers`. `None` if bytes of `markers` may stand inside a character.
+    pub(super) fn in_text(markers: &Markers, channel: Channel) -> Option<Self> {
+        let special = markers.begins.firsts;
+        Self::before(markers, Self { target: Target::Text(channel), special, ..Self::NONE })
+    }
+
+    /// In the raw text of an argument, up to one of `markers`; `read` reads it, and `string_of` is the call if the rest of
+    /// the text is certain to be a string.
+    pub(super) fn in_raw_value(markers: &Markers, string_of: Option<usize>, read: Read<M>) -> Option<Self> {
+        let target = string_of.map_or(Target::Nothing, Target::Arguments);
+        let special = markers.begins.firsts.union(ByteSet::JSON_TEXT);
+        let (escape, read): (Option<Escape<M>>, _) = (Some(escape), Some(read));
+        Self::before(markers, Self { target, special, escape, read, ..Self::NONE })
+    }
+
+    fn before(markers: &Markers, path: Self) -> Option<Self> {
+        // What waits is cut off between bytes.
+        let ascii = markers.layout.is_ascii() && markers.begins.firsts.is_ascii();
+        ascii.then_some(Self {
+            pairs: markers.begins.pairs,
+            layout: markers.layout,
+            layout_length: markers.layout_length,
+            markers: markers.begins.firsts,
+            ..path
+        })
+    }
+
+    /// In JSON arguments. Outside of strings, one of `stops` may begin.
+    pub(super) fn in_json(stops: &Markers, read: Read<M>) -> Self {
+        let (markers, pairs) = (stops.begins.firsts, stops.begins.pairs);
+        Self { special: ByteSet::JSON_TEXT, pairs, read: Some(read), markers, ..Self::NONE }
+    }
+
+    /// In a literal that is translated, in the call with this index; `string_ends` are the bytes that may end the string, if
+    /// it is in one.
+    pub(super) fn in_literal(call: usize, string_ends: Option<ByteSet>, read: Read<M>) -> Self {
+        let mut path = Self { read: Some(read), ..Self::NONE };
+        path.in_string(call, string_ends);
+        path
+    }
+
+    /// The reader of a literal is in a string that these bytes may end, or in none.
+    #[inline]
+    pub(super) fn in_string(&mut self, call: usize, ends: Option<ByteSet>) {
+        let Some(ends) = ends else {
+            self.target = Target::Nothing;
+            return;
+        };
+        self.target = Target::Arguments(call);
+        self.escape = Some(escape);
+        self.markers = ends;
+        self.special = ends.union(ByteSet::JSON_TEXT);
+    }
+
+    /// How much of a piece may be passed on unchanged. White space at its end waits, and so does a byte with which a marker may
+    /// begin. `waiting` is the last byte of what waits from earlier pieces.
+    #[inline(always)]
+    pub(super) fn pass(&self, text: &str, waiting: Option<u8>) -> Option<usize> {
+        match self.target {
+            Target::Text(_) => self.end(text.as_bytes(), waiting, &self.special),
+            // White space that waits has to be escaped. Bytes that end a JSON string count wherever they are.
+            Target::Arguments(_) if waiting.is_none() => {
+                let bytes = text.as_bytes();
+                let unusual = bytes.is_empty() || bytes.len() > LONGEST || has_any(bytes, &self.special);
+                (!unusual).then(|| self.without_layout(bytes)).flatten()
+            }
+            Target::Arguments(_) | Target::Nothing => None,
+        }
+    }
+
+    /// How much of a piece may be passed on, if no marker can begin in it except at its very end.
+    #[inline(always)]
+    pub(super) fn end(&self, bytes: &[u8], waiting: Option<u8>, firsts: &ByteSet) -> Option<usize> {
+        let (&first, &last) = (bytes.first()?, bytes.last()?);
+        if bytes.len() > LONGEST {
+            return None;
+        }
+        if let Some(before) = waiting
+            && (self.layout.has(first) || (firsts.has(before) && self.pairs.has(before, first)))
+        {
+            return None;
+        }
+        let mut end = bytes.len();
+        if has_any(bytes, firsts) {
+            // A marker of one byte is whole where its byte is.
+            if self.pairs == Pairs::ALL || self.may_begin(bytes, firsts) {
+                return None;
+            }
+            end -= usize::from(firsts.has(last));
+        }
+        if end < bytes.len() || self.layout.has(last) { self.without_layout(&bytes[..end]) } else { Some(end) }
+    }
+
+    /// Whether a marker may begin before the last byte.
+    #[inline(never)]
+    fn may_begin(&self, bytes: &[u8], firsts: &ByteSet) -> bool {
+        bytes.windows(2).any(|pair| firsts.has(pair[0]) && self.pairs.has(pair[0], pair[1]))
+    }
+
+    /// The length without the white space at the end that may belong to a marker; `None` if nothing is left.
+    #[inline]
+    fn without_layout(&self, bytes: &[u8]) -> Option<usize> {
+        let mut end = bytes.len();
+        while end > 0 && bytes.len() - end < self.layout_length && self.layout.has(bytes[end - 1]) {
+            end -= 1;
+        }
+        (end > 0).then_some(end)
+    }
+
+    /// The event to send for a piece that is passed on.
+    #[inline]
+    pub(super) fn event<'t>(&self, text: &'t str) -> Event<'t> {
+        match self.target {
+            Target::Text(Channel::Reasoning) => Event::Reasoning(text),
+            Target::Arguments(index) => Event::ToolCallArguments { index, json: text },
+            Target::Text(Channel::Content) | Target::Nothing => Event::Content(text),
+        }
+    }
+}
+
+/// Whether one of the bytes is in the set. It looks at all of them without a branch for each, because usually none is.
+#[inline(always)]
+fn has_any(bytes: &[u8], set: &ByteSet) -> bool {
+    bytes.iter().fold(false, |found, &byte| found | set.has(byte))
+}

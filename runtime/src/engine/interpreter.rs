@@ -1,0 +1,136 @@
+//! The interpreter: runs a program by walking its data. With it, a spec can be loaded at run time. An application that knows
+//! its models when it is built links generated code instead, which does the same faster.
+//!
+//! It must not decide how text is read: the program and the primitives do.
+
+use std::sync::Arc;
+
+use super::io::Io;
+use super::machine::{Flow, Found, Machine};
+use crate::program::{Action, ArgumentKind, Hole, Program, StateId, Transition};
+
+/// A parser that runs a [`Program`] without compiled code. It owns the program, is cheap to clone, and is
+/// `Send + Sync + 'static`.
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    program: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Static(&'static Program),
+    Shared(Arc<Program>),
+}
+
+impl Interpreter {
+    /// A parser for a program that was made at run time.
+    pub fn new(program: impl Into<Arc<Program>>) -> Self {
+        Self { program: Source::Shared(program.into()) }
+    }
+
+    /// A parser for a constant program, such as the `PROGRAM` of a generated module.
+    pub const fn from_static(program: &'static Program) -> Self {
+        Self { program: Source::Static(program) }
+    }
+
+    /// The program that the parser runs.
+    pub fn program(&self) -> &Program {
+        match &self.program {
+            Source::Static(program) => program,
+            Source::Shared(program) => program,
+        }
+    }
+
+    /// Reads what the state expects: its hole, up to one of its markers.
+    pub(crate) fn find(&self, state: StateId, io: &mut Io<'_>) -> Found {
+        let Some(here) = self.program().state(state) else { return Found::Other };
+        let markers = &*here.markers;
+        match &here.hole {
+            None if here.exact => io.expect_here(markers),
+            None => io.expect(markers),
+            Some(Hole::Text(channel)) => io.text(*channel, markers),
+            Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(markers),
+            Some(Hole::Value) => io.value(markers),
+            Some(Hole::Json) => io.json_arguments(markers),
+            Some(Hole::Python) => io.python_arguments(),
+            Some(Hole::Literal(quote)) if quote.is_empty() => io.literal_value(),
+            Some(Hole::Literal(quote)) => io.quoted_value(quote),
+            Some(Hole::Object(shape)) if shape.python => io.call_dict(shape, markers),
+            Some(Hole::Object(shape)) => io.call_object(shape, markers),
+        }
+    }
+
+    /// The transition for what was found; `None` if the text does not fit.
+    pub(crate) fn transition(&self, state: StateId, found: Found) -> Option<&Transition> {
+        let here = self.program().state(state)?;
+        match found {
+            Found::Marker(index) => here.transitions.get(index),
+            Found::Done => here.otherwise.as_ref(),
+            Found::Other if here.hole.is_none() => here.otherwise.as_ref(),
+            Found::Other | Found::Wait => None,
+        }
+    }
+
+    /// Follows the transition for what was found.
+    pub(crate) fn follow(&self, state: StateId, found: Found, io: &mut Io<'_>) -> Flow {
+        match (found, self.transition(state, found)) {
+            (Found::Wait, _) => Flow::Wait,
+            (_, Some(transition)) => {
+                let at_marker = matches!(found, Found::Marker(_));
+                let fits = self.perform(&transition.actions, state, at_marker, io);
+                if fits { Flow::Go(transition.next) } else { Flow::Mismatch }
+            }
+            (_, None) => Flow::Mismatch,
+        }
+    }
+
+    /// Performs actions. Returns `false` if the text turned out to be no call.
+    fn perform(&self, actions: &[Action], state: StateId, at_marker: bool, io: &mut Io<'_>) -> bool {
+        for action in actions {
+            match action {
+                Action::Speculate if at_marker => io.speculate(self.program().fallback(state)),
+                Action::Speculate => io.speculate_here(self.program().fallback(state)),
+                Action::StartCall => io.start_call(),
+                Action::StartOffered => {
+                    if !io.start_offered_call() {
+                        return false;
+                    }
+                }
+                Action::StartLabelled { prefix, separator } => io.start_call_labelled(prefix, separator),
+                Action::Id => io.id(),
+                Action::Argument(ArgumentKind::BySchema { python }) => io.argument(*python),
+                Action::Argument(ArgumentKind::Text) => io.argument_text(),
+                Action::Argument(ArgumentKind::Other { python }) => io.argument_other(*python),
+                Action::Argument(ArgumentKind::Literal) => io.argument_literal(),
+                Action::EndArgument => io.end_argument(),
+                Action::EndCall => io.end_call(),
+                Action::EndCallIncomplete => io.end_call_incomplete(),
+                Action::OpenReasoning => io.open_reasoning(),
+                Action::CloseReasoning => io.close_reasoning(),
+                Action::OpenContent | Action::CloseContent => {}
+            }
+        }
+        true
+    }
+}
+
+impl Machine for Interpreter {
+    fn program(&self) -> &Program {
+        Interpreter::program(self)
+    }
+
+    fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
+        let found = self.find(state, io);
+        self.follow(state, found, io)
+    }
+
+    fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
+        match self.program().state(state).and_then(|state| state.end.as_ref()) {
+            Some(actions) => {
+                self.perform(actions, state, false, io);
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a step of a machine works with: the text at hand, the memory of the parser, and the way out.
+//!
+//! The reading primitives that every program uses are here: text, a marker that must come next, a name. Those for values are
+//! in `read_values.rs` and `read_object.rs`, and what a step does with its finds is in `actions.rs`. The work itself is done
+//! by the parts of the memory. This file only connects them.
+
+use super::call_builder::Written;
+use super::cursor::{Found, Stretch};
+use super::emitter::Sink;
+use super::fast_path::FastPath;
+use super::input::Input;
+use super::memory::Memory;
+use super::value_readers::Reading;
+use crate::fast_paths;
+use crate::limits::PIECE;
+use crate::message::{Channel, Event};
+use crate::options::Options;
+use crate::program::{Markers, StateId};
+use crate::readers::json::escape_bytes_into;
+
+/// The text at hand and the way out, for the length of one push.
+pub struct Io<'a> {
+    pub(super) memory: &'a mut Memory,
+    pub(super) options: &'a Options,
+    pub(super) input: Input<'a>,
+    /// The name that was read last, if it is known to be UTF-8.
+    pub(super) captured: Option<&'a str>,
+    /// The id that was read for the next call, likewise.
+    pub(super) captured_id: Option<&'a str>,
+    pub(super) sink: &'a mut dyn FnMut(Event<'_>),
+}
+
+impl<'a> Io<'a> {
+    pub(super) fn new(memory: &'a mut Memory, options: &'a Options, input: Input<'a>, sink: Sink<'a>) -> Self {
+        Self { memory, options, input, captured: None, captured_id: None, sink }
+    }
+
+    /// Reads plain text of a channel, up to one of `markers`.
+    pub fn text(&mut self, channel: Channel, markers: &Markers) -> Found {
+        let Some(stretch) = self.until(markers) else { return Found::Wait };
+        if stretch.from < stretch.to {
+            self.memory.emitter.text(channel, &self.input, stretch.from, stretch.to, self.sink);
+        }
+        if stretch.all_read
+            && let Some(channel) = self.memory.emitter.passes_unchanged(channel)
+        {
+            self.take_fast_path(|| FastPath::in_text(markers, channel));
+        }
+        stretch.found
+    }
+
+    /// Reads the raw text of an argument's value, up to one of `markers`. [`argument`](Self::argument) announced it.
+    pub fn value(&mut self, markers: &Markers) -> Found {
+        let Some(stretch) = self.until(markers) else { return Found::Wait };
+        if stretch.from < stretch.to {
+            self.feed_tagged(stretch.from, stretch.to);
+        }
+        if stretch.all_read && self.memory.readers.reading == Reading::Tagged {
+            let string_of = self.memory.calls.index().filter(|_| self.memory.readers.tagged.writes_text());
+            self.take_fast_path(|| FastPath::in_raw_value(markers, string_of, Memory::read_raw_value));
+        }
+        stretch.found
+    }
+
+    /// Reads one of `markers`. White space may stand before it. [`Found::Other`] if something else comes.
+    pub fn expect(&mut self, markers: &Markers) -> Found {
+        if !self.skip_layout() {
+            return Found::Wait;
+        }
+        self.memory.cursor.expect(&self.input, markers, false)
+    }
+
+    /// Reads one of `markers`, with no white space before it except its own layout. [`Found::Other`] if something else comes.
+    pub fn expect_here(&mut self, markers: &Markers) -> Found {
+        if !self.skip_layout() {
+            return Found::Wait;
+        }
+        self.memory.cursor.expect(&self.input, markers, true)
+    }
+
+    /// Reads a function's name, an argument's name or an id, up to one of `markers`. [`Found::Other`] if the text cannot be
+    /// one.
+    pub fn name(&mut self, markers: &Markers) -> Found {
+        if !self.skip_layout() {
+            return Found::Wait;
+        }
+        let (found, captured) = self.memory.cursor.name(&self.input, markers);
+        if let Found::Marker(_) = found {
+            self.captured = captured;
+        }
+        found
+    }
+
+    /// Takes text up to one of `markers`. `None` while more text is needed to tell where it begins.
+    #[inline]
+    fn until(&mut self, markers: &Markers) -> Option<Stretch> {
+        self.skip_layout().then(|| self.memory.cursor.until(&self.input, markers))
+    }
+
+    /// Takes white space that belongs to the last marker. `false` while more text is needed.
+    #[inline]
+    fn skip_layout(&mut self) -> bool {
+        self.memory.cursor.layout.is_empty() || self.skip_more_layout()
+    }
+
+    #[inline(never)]
+    fn skip_more_layout(&mut self) -> bool {
+        let Memory { cursor, emitter, .. } = &mut *self.memory;
+        let from = cursor.pos;
+        let taken = cursor.take_layout(&self.input);
+        emitter.layout_taken(&self.input.bytes[from..from + taken]);
+        cursor.layout.is_empty()
+    }
+
+    /// Gives raw text of the argument that is being read to its reader.
+    fn feed_tagged(&mut self, from: usize, to: usize) {
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        cursor.search.work.add(to - from);
+        if readers.reading != Reading::Tagged {
+            return;
+        }
+        let value = &mut readers.tagged;
+        let mut from = from;
+        while from < to {
+            // Piece by piece, so that little is kept however long the value is.
+            let end = match self.input.text {
+                Some(text) if to - from > PIECE => {
+                    (from + PIECE..to).find(|&at| text.is_char_boundary(at)).unwrap_or(to)
+                }
+                _ => to,
+            };
+            value.begin(&mut emitter.arguments);
+            match self.input.text.filter(|_| value.writes_text()).and_then(|text| text.get(from..end)) {
+                Some(text) => escape_bytes_into(text.as_bytes(), &mut emitter.arguments),
+                None => value.feed(&self.input.bytes[from..end], &mut emitter.arguments),
+            }
+            calls.wrote(Written::Members, emitter, self.sink);
+            from = end;
+        }
+    }
+
+    /// The next piece may take this fast path, unless text is held back or no more text comes.
+    pub(super) fn take_fast_path(&mut self, path: impl FnOnce() -> Option<FastPath<Memory>>) {
+        if !self.memory.speculation.is_open()
+            && !self.input.last
+            && let Some(path) = fast_paths::attempt(path)
+        {
+            self.memory.fast_path = path;
+        }
+    }
+
+    /// The text does not fit: text that was held back becomes plain text. Returns the state that reads it; `None` if nothing
+    /// was held back.
+    pub(super) fn give_up(&mut self) -> Option<StateId> {
+        let Memory { cursor, speculation, calls, readers, .. } = &mut *self.memory;
+        let state = speculation.give_up(cursor)?;
+        readers.reading = Reading::Nothing;
+        (self.captured, self.captured_id) = (None, None);
+        calls.id.clear();
+        Some(state)
+    }
+
+    /// Sends arguments that were written and not sent yet.
+    #[inline]
+    pub(super) fn flush(&mut self) {
+        self.memory.emitter.flush(self.sink);
+    }
+
+    /// Ends everything that is open where the output ends.
+    pub(super) fn settle(&mut self) {
+        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        if readers.reading == Reading::Tagged
+            && let Some(abort) = readers.abort
+        {
+            let invalid = abort(readers, &mut emitter.arguments);
+            calls.wrote(Written::Members, emitter, self.sink);
+            if invalid {
+                emitter.note_invalid_utf8(self.sink);
+            }
+        }
+        readers.reading = Reading::Nothing;
+        calls.close(false, emitter, self.sink);
+        emitter.finish(self.sink);
+    }
+}

@@ -1,0 +1,33 @@
+//! The interface between a parser and the engine that feeds it: one step at a time, from state to state.
+//!
+//! A parser is a [`Program`] and a way to run it. Generated code runs it as specialised Rust, the
+//! [interpreter](crate::Interpreter) by walking the data. Both call the same primitives of [`Io`](crate::abi_2::Io). This file
+//! must not know what the primitives do.
+
+use super::io::Io;
+use crate::program::{Program, StateId};
+
+pub use super::cursor::Found;
+
+/// Where a step leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// On to this state.
+    Go(StateId),
+    /// More text is needed.
+    Wait,
+    /// The text does not fit the format. Text that was held back becomes plain text.
+    Mismatch,
+}
+
+/// A parser: its program, and how it takes a step.
+pub trait Machine {
+    /// The program that this parser runs.
+    fn program(&self) -> &Program;
+
+    /// Reads on from `state`.
+    fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow;
+
+    /// The text ends in `state`: closes what is open. Returns whether a turn may end there.
+    fn end(&self, state: StateId, io: &mut Io<'_>) -> bool;
+}

@@ -1,0 +1,39 @@
+//! Recognises names of functions and arguments, and ids: short text without white space inside. Text is held no longer than
+//! it can still be a name.
+
+use crate::limits::MAX_NAME;
+
+/// How far text that may be a name was looked at. Offsets count from its start.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NameProgress {
+    read: usize,
+    /// The name has begun, after white space.
+    begun: bool,
+    /// The offset of the white space after it.
+    end: Option<usize>,
+}
+
+impl NameProgress {
+    /// How many bytes were looked at.
+    pub(super) fn read(&self) -> usize {
+        self.read
+    }
+
+    /// Takes the next byte. If the byte shows that the text is no name: the offset where it stops being one.
+    pub(super) fn take(&mut self, byte: u8) -> Option<usize> {
+        let at = self.read;
+        if byte.is_ascii_whitespace() {
+            if self.begun {
+                self.end.get_or_insert(at);
+            }
+        } else if byte.is_ascii_control() || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}') {
+            return Some(at);
+        } else if self.end.is_some() {
+            return self.end;
+        } else {
+            self.begun = true;
+        }
+        self.read += 1;
+        (self.read > MAX_NAME).then_some(MAX_NAME)
+    }
+}

@@ -1,0 +1,51 @@
+//! Where reading stands, for tools that show what each byte of a text was taken for. No parser asks for it.
+
+use super::io::Io;
+
+/// Where reading stands. Offsets count from the start of the text at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Everything before it is read.
+    pub pos: usize,
+    /// How much of what comes next is white space that belongs to the last marker.
+    pub layout: usize,
+    /// Where the text before the last marker ended.
+    pub text_end: usize,
+    /// Where the last marker began.
+    pub marker_at: usize,
+    /// How far the text was looked at to tell that it does not fit.
+    pub looked: usize,
+    /// Where the text begins that is held back until it is certain that it is a call.
+    pub held: Option<usize>,
+    /// How many calls were announced.
+    pub calls: usize,
+    /// Whether the last of them is open.
+    pub open: bool,
+}
+
+impl Io<'_> {
+    /// Where reading stands.
+    pub fn place(&self) -> Place {
+        let (cursor, calls) = (&self.memory.cursor, &self.memory.calls);
+        Place {
+            pos: cursor.pos,
+            layout: cursor.layout.clone().take(&self.input.bytes[cursor.pos..]),
+            text_end: cursor.text_end,
+            marker_at: cursor.marker_at,
+            looked: cursor.search.from.max(cursor.pos),
+            held: self.memory.speculation.start(),
+            calls: calls.count,
+            open: calls.open.is_some(),
+        }
+    }
+
+    /// The text at hand.
+    pub fn at_hand(&self) -> &[u8] {
+        self.input.bytes
+    }
+
+    /// Whether no more text comes.
+    pub fn is_last(&self) -> bool {
+        self.input.last
+    }
+}

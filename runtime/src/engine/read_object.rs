@@ -1,0 +1,220 @@
+//! Reading primitives for calls that are written as one object.
+
+use super::call_builder::Written;
+use super::cursor::Found;
+use super::fast_path::{FastPath, Taken};
+use super::io::Io;
+use super::memory::Memory;
+use super::pieces::Fed;
+use super::read_values::Stop;
+use super::value_readers::{Reading, ValueReaders};
+use crate::byte_set::Begins;
+use crate::fast_paths;
+use crate::message::Event;
+use crate::program::{CallShape, Markers};
+use crate::readers::call_object::{Json, Part, Python, Syntax};
+
+impl<'a> Io<'a> {
+    /// Reads a call as one JSON object that holds name and arguments. The call is announced as soon as the name is known. If
+    /// the shape is `strict`, only the name of an offered tool makes it a call.
+    ///
+    /// Once the name is known, one of `stops` outside a string ends a call that is malformed.
+    pub fn call_object(&mut self, shape: &CallShape, stops: &Markers) -> Found {
+        let (found, passes) = self.object::<Json>(shape, stops);
+        if passes {
+            self.take_fast_path_in_json(stops, Memory::read_object_arguments);
+        }
+        found
+    }
+
+    /// The same for an object that is a Python dict. JSON is read as well.
+    pub fn call_dict(&mut self, shape: &CallShape, stops: &Markers) -> Found {
+        let (found, passes) = self.object::<Python>(shape, stops);
+        if passes {
+            let ends = self.memory.readers.object.translator().string_ends();
+            self.take_fast_path_in_literal(Written::Whole, |call| {
+                FastPath::in_literal(call, ends, Memory::read_dict_arguments)
+            });
+        }
+        found
+    }
+
+    /// Reads a call object. Also returns whether the next bytes are arguments that are passed on, or translated.
+    fn object<S: Syntax>(&mut self, shape: &CallShape, stops: &Markers) -> (Found, bool) {
+        const WAIT: (Found, bool) = (Found::Wait, false);
+        let reset = |readers: &mut ValueReaders| readers.object.reset::<S>();
+        let Some(end) = self.value_start(Reading::Object, reset) else { return WAIT };
+        let mut from = self.memory.cursor.pos;
+        // More text is needed to tell whether one of the stops comes.
+        let mut waiting = false;
+        let found = loop {
+            let Memory { cursor, speculation, readers, .. } = &mut *self.memory;
+            let pos = cursor.pos;
+            let object = &mut readers.object;
+            // Text that is held back in case this is no call must not grow without bound.
+            let limit = if object.named() { end } else { end.min(speculation.limit(pos)) };
+            let (part, count) = object.next::<S>(shape, &self.input.bytes[pos..limit], from - pos, &stops.begins);
+            let taken = pos + count;
+            cursor.search.work.add(count);
+            let no_call = match part {
+                Part::More => limit < end,
+                Part::Mismatch => true,
+                Part::Name(head) => shape.strict && !self.is_offered(self.slice(pos, head.map(|head| head.name))),
+                _ => false,
+            };
+            let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+            if no_call {
+                readers.reading = Reading::Nothing;
+                cursor.search.restart(taken);
+                return (Found::Other, false);
+            }
+            cursor.pos = taken;
+            from = from.max(taken);
+            match part {
+                Part::More | Part::Mismatch => break Found::Wait,
+                Part::Done => break Found::Done,
+                Part::Name(head) => {
+                    self.captured_id = self.slice(pos, head.and_then(|head| head.id));
+                    self.announce_object(self.slice(pos, head.map(|head| head.name)));
+                    if self.rest_at_once::<S>(shape, &stops.begins, end) {
+                        break Found::Done;
+                    }
+                    from = from.max(self.memory.cursor.pos);
+                }
+                Part::Id => self.object_id(),
+                Part::Arguments(count) => {
+                    calls.pass_arguments(&self.input, taken - count, taken, emitter, self.sink);
+                    if taken == end && !readers.object.is_done() {
+                        break Found::Wait;
+                    }
+                }
+                Part::Written => self.send_written(),
+                Part::Stop => match self.stop(stops) {
+                    Stop::None => from = taken + 1,
+                    Stop::Found(Found::Wait) => {
+                        waiting = true;
+                        break Found::Wait;
+                    }
+                    Stop::Found(found) => {
+                        self.finish_object::<S>();
+                        return (found, false);
+                    }
+                },
+            }
+        };
+        let Memory { cursor, readers, .. } = &mut *self.memory;
+        if !waiting {
+            cursor.search.restart(cursor.pos);
+        }
+        let object = &readers.object;
+        let mut passes = false;
+        if object.named() {
+            passes = found == Found::Wait && !self.input.last && object.passes_on();
+            let malformed = object.malformed();
+            self.note_malformed(malformed);
+            if found == Found::Wait && self.input.last {
+                self.finish_object::<S>();
+            }
+        }
+        if found == Found::Done {
+            self.memory.readers.reading = Reading::Nothing;
+        }
+        (found, passes)
+    }
+
+    /// Reads what follows the name in an object that is written as usual, as far as it is at hand: the arguments, and what
+    /// closes the object. Returns whether that is all of it.
+    fn rest_at_once<S: Syntax>(&mut self, shape: &CallShape, stops: &Begins, end: usize) -> bool {
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        let pos = cursor.pos;
+        let bytes = &self.input.bytes[pos..end];
+        let Some(rest) = fast_paths::attempt(|| readers.object.usual_rest::<S>(shape, bytes, stops)) else {
+            return false;
+        };
+        cursor.pos = pos + rest.taken;
+        cursor.search.work.add(rest.taken);
+        let (from, to) = rest.arguments;
+        calls.pass_arguments(&self.input, pos + from, pos + to, emitter, self.sink);
+        match (rest.id, self.slice(pos, rest.id), self.memory.calls.index()) {
+            (Some(_), Some(id), Some(index)) => (self.sink)(Event::ToolCallId { index, id }),
+            (Some(_), ..) => self.object_id(),
+            (None, ..) => {}
+        }
+        rest.done
+    }
+
+    /// The text in a range that counts from `pos`, if it is known to be UTF-8.
+    fn slice(&self, pos: usize, range: Option<(usize, usize)>) -> Option<&'a str> {
+        let (from, to) = range?;
+        self.input.slice(pos + from, pos + to)
+    }
+
+    fn is_offered(&self, name: Option<&str>) -> bool {
+        let name = match name {
+            Some(name) => Ok(name),
+            None => std::str::from_utf8(self.memory.readers.object.name()),
+        };
+        name.is_ok_and(|name| self.options.tools.position(name).is_some())
+    }
+
+    /// The name of a call object is known, and its id, if that came before the name.
+    fn announce_object(&mut self, name: Option<&'a str>) {
+        let Memory { calls, readers, .. } = &mut *self.memory;
+        let object = &readers.object;
+        let mut invalid = false;
+        if self.captured_id.is_none()
+            && let Some(id) = object.id()
+        {
+            invalid |= !calls.id.set_text(id);
+        }
+        if name.is_none() {
+            invalid |= !calls.name.set_text(object.name());
+        }
+        self.announce(name);
+        if invalid {
+            self.memory.emitter.note_invalid_utf8(self.sink);
+        }
+    }
+
+    /// The id of a call object came after its name.
+    fn object_id(&mut self) {
+        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        let Some(id) = readers.object.id() else { return };
+        let valid = calls.id.set_text(id);
+        emitter.flush(self.sink);
+        if let Some(index) = calls.index() {
+            (self.sink)(Event::ToolCallId { index, id: calls.id.as_str() });
+        }
+        calls.id.clear();
+        if !valid {
+            emitter.note_invalid_utf8(self.sink);
+        }
+    }
+
+    /// Arguments that the reader of the object wrote are sent.
+    #[inline(never)]
+    fn send_written(&mut self) {
+        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        emitter.arguments.extend_from_slice(readers.object.written());
+        calls.wrote(Written::Whole, emitter, self.sink);
+    }
+
+    /// The input ends, or goes on with something else, inside a call object.
+    #[cold]
+    #[inline(never)]
+    fn finish_object<S: Syntax>(&mut self) {
+        if self.memory.readers.object.finish::<S>() {
+            self.send_written();
+        }
+    }
+}
+
+impl Memory {
+    /// Reads on in the arguments of a call object that is a Python dict, by the fast path for pieces.
+    fn read_dict_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        let python = self.readers.object.translator();
+        let progress = python.feed(text.as_bytes(), &mut self.emitter.arguments);
+        let fed = Fed { progress, malformed: python.malformed(), string_ends: python.string_ends() };
+        self.read_literal(fed, text.len())
+    }
+}

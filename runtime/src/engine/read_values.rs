@@ -1,0 +1,263 @@
+//! Reading primitives for values that say themselves where they end: JSON and literals.
+
+use super::call_builder::Written;
+use super::cursor::Found;
+use super::fast_path::{FastPath, Read, Taken};
+use super::input::{Chunk, Input};
+use super::io::Io;
+use super::memory::Memory;
+use super::pieces::Fed;
+use super::search::Candidate;
+use super::value_readers::{Reading, ValueReaders};
+use crate::limits::PIECE;
+use crate::program::Markers;
+use crate::readers::json::Progress;
+
+/// What a byte is with which one of the stops may begin.
+pub(super) enum Stop {
+    /// No stop: the value goes on.
+    None,
+    /// A stop, or more text is needed to tell.
+    Found(Found),
+}
+
+impl Io<'_> {
+    /// Reads the arguments as one JSON value and passes them on unchanged.
+    ///
+    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed.
+    pub fn json_arguments(&mut self, stops: &Markers) -> Found {
+        let Some(end) = self.value_start(Reading::Json, |readers| readers.json.reset()) else {
+            return Found::Wait;
+        };
+        // Before this offset no stop begins.
+        let mut from = self.memory.cursor.pos;
+        let found = loop {
+            let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+            let pos = cursor.pos;
+            let scanner = &mut readers.json;
+            let progress = scanner.feed_until(&self.input.bytes[pos..end], from - pos, &stops.begins);
+            let (taken, done) = match progress {
+                Progress::More => (end, self.input.last && scanner.finish()),
+                Progress::Done(n) => (pos + n, true),
+                Progress::Stop(n) => (pos + n, false),
+            };
+            cursor.search.work.add(taken - pos);
+            cursor.pos = taken;
+            calls.pass_arguments(&self.input, pos, taken, emitter, self.sink);
+            if done {
+                break Found::Done;
+            }
+            if !matches!(progress, Progress::Stop(_)) {
+                break Found::Wait;
+            }
+            match self.stop(stops) {
+                Stop::None => from = taken + 1,
+                Stop::Found(found) => return found,
+            }
+        };
+        let Memory { cursor, readers, .. } = &mut *self.memory;
+        cursor.search.restart(cursor.pos);
+        if found == Found::Done {
+            readers.reading = Reading::Nothing;
+        }
+        let malformed = readers.json.malformed();
+        self.note_malformed(malformed);
+        if found != Found::Done {
+            self.take_fast_path_in_json(stops, Memory::read_json_arguments);
+        }
+        found
+    }
+
+    /// Reads the arguments as one Python literal and translates them to JSON.
+    pub fn python_arguments(&mut self) -> Found {
+        self.literal::<PythonLiteral>(Written::Whole, "", Memory::read_python)
+    }
+
+    /// Reads an argument's value as a Python or JSON literal. [`argument_literal`](Self::argument_literal) announced it.
+    pub fn literal_value(&mut self) -> Found {
+        self.literal::<PythonLiteral>(Written::Members, "", Memory::read_python)
+    }
+
+    /// Reads an argument's value as a literal whose strings stand between `quote` tokens.
+    pub fn quoted_value(&mut self, quote: &str) -> Found {
+        self.literal::<QuoteTokensLiteral>(Written::Members, quote, Memory::read_quote_tokens)
+    }
+
+    fn literal<L: Literal>(&mut self, written: Written, quote: &str, read: Read<Memory>) -> Found {
+        if self.memory.readers.reading != L::READING {
+            self.memory.readers.quote.set(quote.as_bytes());
+        }
+        let Some(end) = self.value_start(L::READING, L::reset) else { return Found::Wait };
+        loop {
+            let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+            // Piece by piece, so that little is kept however long the literal is.
+            let from = cursor.pos;
+            let to = if end - from > PIECE { from + self.input.whole_characters(from, from + PIECE) } else { end };
+            let last = self.input.last && to == end;
+            let rest = &self.input.bytes[from..to];
+            let out = &mut emitter.arguments;
+            out.reserve(rest.len());
+            let chunk = self.input.slice(from, to).map_or(Chunk::Bytes(rest), Chunk::Text);
+            let fed = L::feed(readers, quote, chunk, out);
+            let (taken, mut done) = match fed.progress {
+                Progress::More => (rest.len(), false),
+                Progress::Done(n) | Progress::Stop(n) => (n, true),
+            };
+            let mut malformed = fed.malformed;
+            if !done && last {
+                (done, malformed) = L::finish(readers, quote, out);
+            }
+            cursor.search.work.add(taken);
+            cursor.pos += taken;
+            cursor.search.restart(cursor.pos);
+            calls.wrote(written, emitter, self.sink);
+            calls.note_malformed(malformed, emitter, self.sink);
+            if done {
+                readers.reading = Reading::Nothing;
+                return Found::Done;
+            }
+            if to < end {
+                continue;
+            }
+            if readers.quote.as_bytes() == quote.as_bytes() {
+                self.take_fast_path_in_literal(written, |call| FastPath::in_literal(call, fed.string_ends, read));
+            }
+            return Found::Wait;
+        }
+    }
+
+    /// A byte with which one of `stops` may begin stands where the value goes on.
+    pub(super) fn stop(&mut self, stops: &Markers) -> Stop {
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        let at = cursor.pos;
+        match cursor.search.compare(self.input.bytes, at, stops, self.input.last) {
+            Candidate::None => Stop::None,
+            Candidate::Partial { .. } => Stop::Found(Found::Wait),
+            Candidate::Full { index, .. } => {
+                readers.reading = Reading::Nothing;
+                calls.note_malformed(true, emitter, self.sink);
+                cursor.take(&stops.list()[index], at, at);
+                Stop::Found(Found::Marker(index))
+            }
+        }
+    }
+
+    pub(super) fn note_malformed(&mut self, malformed: bool) {
+        let Memory { calls, emitter, .. } = &mut *self.memory;
+        calls.note_malformed(malformed, emitter, self.sink);
+    }
+
+    /// Begins to read a value that says itself where it ends, or goes on with it. White space before it is dropped. Returns
+    /// the offset up to which whole characters are at hand; there is at least one byte before it.
+    pub(super) fn value_start(&mut self, reading: Reading, reset: impl FnOnce(&mut ValueReaders)) -> Option<usize> {
+        let Memory { cursor, readers, .. } = &mut *self.memory;
+        let Input { bytes, last, .. } = self.input;
+        if readers.reading != reading {
+            cursor.layout.clear();
+            let rest = &bytes[cursor.pos..];
+            let space = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
+            cursor.search.work.add(space);
+            cursor.pos += space;
+            cursor.search.restart(cursor.pos);
+            if cursor.pos == bytes.len() {
+                return None;
+            }
+            readers.reading = reading;
+            reset(readers);
+        }
+        let pos = cursor.pos;
+        if last {
+            return Some(bytes.len());
+        }
+        // A character that is cut waits for the rest of it.
+        Some(pos + self.input.whole_characters(pos, bytes.len()))
+    }
+
+    /// The next piece may take the fast path through JSON arguments, outside of whose strings one of `stops` may begin.
+    pub(super) fn take_fast_path_in_json(&mut self, stops: &Markers, read: Read<Memory>) {
+        self.take_fast_path_in_literal(Written::Whole, |_| FastPath::in_json(stops, read));
+    }
+
+    /// The next piece may take a fast path through more arguments of the open call, if all text at hand was read.
+    pub(super) fn take_fast_path_in_literal(&mut self, written: Written, path: impl FnOnce(usize) -> FastPath<Memory>) {
+        let Memory { cursor, calls, .. } = &*self.memory;
+        let call = calls.open.as_ref().filter(|call| call.written == written);
+        if cursor.pos == self.input.bytes.len()
+            && let Some(index) = call.map(|call| call.index)
+        {
+            self.take_fast_path(|| Some(path(index)));
+        }
+    }
+}
+
+/// A literal that is translated to JSON.
+trait Literal {
+    const READING: Reading;
+
+    fn reset(readers: &mut ValueReaders);
+
+    /// Reads a chunk and writes JSON.
+    fn feed(readers: &mut ValueReaders, quote: &str, chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed;
+
+    /// The input ends. Returns whether the literal is complete, and whether it is malformed.
+    fn finish(readers: &mut ValueReaders, quote: &str, out: &mut Vec<u8>) -> (bool, bool);
+}
+
+struct PythonLiteral;
+
+impl Literal for PythonLiteral {
+    const READING: Reading = Reading::Python;
+
+    fn reset(readers: &mut ValueReaders) {
+        readers.python.reset();
+    }
+
+    fn feed(readers: &mut ValueReaders, _: &str, chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
+        let python = &mut readers.python;
+        let progress = python.feed(chunk.as_bytes(), out);
+        Fed { progress, malformed: python.malformed(), string_ends: python.string_ends() }
+    }
+
+    fn finish(readers: &mut ValueReaders, _: &str, out: &mut Vec<u8>) -> (bool, bool) {
+        (readers.python.finish(out), readers.python.malformed())
+    }
+}
+
+struct QuoteTokensLiteral;
+
+impl Literal for QuoteTokensLiteral {
+    const READING: Reading = Reading::QuoteTokens;
+
+    fn reset(readers: &mut ValueReaders) {
+        readers.quote_tokens.reset();
+    }
+
+    fn feed(readers: &mut ValueReaders, quote: &str, chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
+        let literal = &mut readers.quote_tokens;
+        let progress = match chunk {
+            Chunk::Text(text) => literal.feed_text(quote.as_bytes(), text, out),
+            Chunk::Bytes(bytes) => literal.feed(quote.as_bytes(), bytes, out),
+        };
+        Fed { progress, malformed: literal.malformed(), string_ends: literal.string_ends(quote.as_bytes()) }
+    }
+
+    fn finish(readers: &mut ValueReaders, quote: &str, out: &mut Vec<u8>) -> (bool, bool) {
+        let literal = &mut readers.quote_tokens;
+        (literal.finish(quote.as_bytes(), out), literal.malformed())
+    }
+}
+
+/// Reading on in a literal by the fast path for pieces.
+impl Memory {
+    fn read_python(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        let fed = PythonLiteral::feed(&mut self.readers, "", Chunk::Text(text), &mut self.emitter.arguments);
+        self.read_literal(fed, text.len())
+    }
+
+    fn read_quote_tokens(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+        let (literal, quote) = (&mut self.readers.quote_tokens, self.readers.quote.as_bytes());
+        let progress = literal.feed_text(quote, text, &mut self.emitter.arguments);
+        let fed = Fed { progress, malformed: literal.malformed(), string_ends: literal.string_ends(quote) };
+        self.read_literal(fed, text.len())
+    }
+}

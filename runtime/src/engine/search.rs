@@ -1,0 +1,440 @@
+//! Finds markers in text that arrives in pieces. Every byte is looked at a bounded number of times, however the text is cut:
+//! what was compared before a piece ended is remembered.
+//!
+//! It must not know what a marker means, and it does not move the cursor.
+
+use crate::fast_paths;
+use crate::program::{Confirm, MAX_MARKERS, Marker, Markers};
+
+/// How much white space may stand between a marker and what confirms it, in bytes.
+const CONFIRM_SPACE: usize = 64;
+
+/// If this many places in a row looked like a marker and were none, ...
+const MISSES: usize = 16;
+
+/// ... and there was one of them in this many bytes, the search tries a [`leap`](Searcher::leap).
+const OFTEN: usize = 48;
+
+/// A leap that gets less far than this, in bytes, was not worth its cost: the next one is tried later.
+const REACH: usize = 512;
+
+/// Where a marker may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Candidate {
+    /// Marker `index` stands at `at` and counts.
+    Full { index: usize, at: usize },
+    /// From `at` on, more text is needed to tell.
+    Partial { at: usize },
+    /// Nowhere.
+    None,
+}
+
+/// How far a search has come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Searcher {
+    /// Before this offset no marker begins.
+    pub(super) from: usize,
+    /// The place where one may begin, as far as it was compared.
+    probe: Option<Probe>,
+    /// How many bytes were looked at; counted in test builds only.
+    pub(super) work: Work,
+}
+
+/// Counts bytes that are looked at, in test builds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    #[cfg(feature = "testing")]
+    bytes: u64,
+}
+
+impl Work {
+    #[inline]
+    pub(super) fn add(&mut self, _bytes: usize) {
+        #[cfg(feature = "testing")]
+        {
+            self.bytes += _bytes as u64;
+        }
+    }
+
+    #[cfg(feature = "testing")]
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Searcher {
+    /// Starts again at `from`, with nothing compared yet.
+    pub(super) fn restart(&mut self, from: usize) {
+        self.from = from;
+        self.probe = None;
+    }
+
+    /// Whether a place was compared only in part.
+    pub(super) fn pending(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    /// The first `count` bytes of the text at hand are gone.
+    pub(super) fn rebase(&mut self, count: usize) {
+        self.from = self.from.saturating_sub(count);
+        if let Some(probe) = &mut self.probe {
+            probe.at -= count;
+        }
+    }
+
+    /// The first marker in `text` at or after `from`. With `last` the text is over: the beginning of a marker at its end is
+    /// no marker.
+    pub(super) fn find(&mut self, text: &[u8], markers: &Markers, last: bool) -> Candidate {
+        let start = self.from;
+        let (mut misses, mut patience) = (0, MISSES);
+        loop {
+            if self.probe.is_none() {
+                let next = markers.next(text, self.from);
+                self.work.add(next.unwrap_or(text.len()).saturating_sub(self.from));
+                let Some(at) = next else {
+                    self.from = self.from.max(text.len());
+                    return Candidate::None;
+                };
+                self.from = at;
+            }
+            if self.probe.is_some() || markers.may_begin(text, self.from) {
+                match self.compare(text, self.from, markers, last) {
+                    Candidate::None => {}
+                    found => return found,
+                }
+            } else {
+                self.work.add(2);
+            }
+            self.from += 1;
+            misses += 1;
+            if misses > patience
+                && misses * OFTEN > self.from - start
+                && let Some(reach) = fast_paths::attempt(|| Some(self.leap(text, markers)))
+            {
+                misses = 0;
+                patience = if reach < REACH { patience * 2 } else { MISSES };
+            }
+        }
+    }
+
+    /// A fast path for text that is full of first bytes of markers, such as `<<<<<<<<` or HTML. It searches for the last bytes
+    /// of the markers instead, and goes on to the first place where a whole marker may be, or where the end of the text may
+    /// cut one off. Returns how far it got, in bytes.
+    fn leap(&mut self, text: &[u8], markers: &Markers) -> usize {
+        let rest = text.get(self.from..).unwrap_or_default();
+        let begins = |at: &usize| markers.begins.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
+        let next = match markers.last_bytes.next(rest, markers.list()) {
+            // A longer marker that begins before it may go on behind it.
+            Some((start, end)) => (end.saturating_sub(markers.longest)..start).find(begins).unwrap_or(start),
+            None if markers.last_bytes.is_known() => rest.len().saturating_sub(markers.longest),
+            None => (0..rest.len()).find(begins).unwrap_or(rest.len()),
+        };
+        self.work.add(next);
+        self.from += next;
+        next
+    }
+
+    /// Which marker begins exactly at `at`: the longest, as soon as no longer one can still come. If more text is needed, what
+    /// was compared is remembered.
+    #[inline]
+    pub(super) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers, last: bool) -> Candidate {
+        if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
+            self.probe = None;
+            if let Some(index) = fast_paths::attempt(|| compare_at_once(text, at, markers, &mut self.work)) {
+                self.work.add(index.map_or(2, |index| markers.list()[index].core.len()));
+                return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
+            }
+        }
+        self.compare_in_pieces(text, at, markers, last)
+    }
+
+    /// The general comparison, which can stop at any byte.
+    #[inline(never)]
+    fn compare_in_pieces(&mut self, text: &[u8], at: usize, markers: &Markers, last: bool) -> Candidate {
+        let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
+        let verdict = probe.go_on(text, markers, last, &mut self.work);
+        if let Candidate::Partial { .. } = verdict {
+            self.from = at;
+            self.probe = Some(probe);
+        }
+        verdict
+    }
+}
+
+/// A fast path: which marker begins at `at`, if any, given that all of it and all that confirms it is at hand. `None` if it is
+/// not.
+fn compare_at_once(text: &[u8], at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
+    let rest = &text[at..];
+    if rest.first().is_some_and(|&first| !markers.begins.firsts.has(first)) {
+        return Some(None);
+    }
+    let [first, second, ..] = *rest else { return None };
+    if rest.len() < markers.longest {
+        return None;
+    }
+    let mut best: Option<usize> = None;
+    for (index, marker) in markers.list().iter().enumerate() {
+        // The first two bytes tell most of them apart.
+        let core = marker.core.as_bytes();
+        let alike = match *core {
+            [one, other, ..] => one == first && other == second,
+            [one] => one == first,
+            [] => false,
+        };
+        if !alike || !rest.starts_with(core) {
+            continue;
+        }
+        if !confirmed_at_once(&rest[core.len()..], &marker.confirm, work)? {
+            continue;
+        }
+        if best.is_none_or(|best| goes_before(index, best, markers.list())) {
+            best = Some(index);
+        }
+    }
+    Some(best)
+}
+
+/// Whether what follows confirms a marker. `None` if more text is needed to tell.
+fn confirmed_at_once(after: &[u8], confirm: &Confirm, work: &mut Work) -> Option<bool> {
+    let cores = match confirm {
+        Confirm::Nothing => return Some(true),
+        Confirm::Next(cores) => &**cores,
+        Confirm::End => &[],
+    };
+    let space = after.iter().take(CONFIRM_SPACE + 1).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let rest = &after[space..];
+    if rest.is_empty() {
+        return None;
+    }
+    work.add(space + 1);
+    if space > CONFIRM_SPACE {
+        return Some(false);
+    }
+    let mut cut = false;
+    for core in cores.iter().map(|core| core.as_bytes()).filter(|core| core.first() == rest.first()) {
+        if rest.starts_with(core) {
+            work.add(core.len() - 1);
+            return Some(true);
+        }
+        cut |= core.len() > rest.len();
+    }
+    (!cut).then_some(false)
+}
+
+/// A place where a marker may begin, as far as it was compared. Sets of markers are bits, by position in the list.
+#[derive(Clone, Debug)]
+struct Probe {
+    at: usize,
+    /// How many bytes from `at` on were compared with the cores.
+    read: usize,
+    /// Markers that begin with those bytes and are longer.
+    alive: u64,
+    /// Markers whose whole core is there, and that are not confirmed yet.
+    waiting: u64,
+    /// The longest marker that is confirmed.
+    best: Option<usize>,
+    /// What follows one of the waiting markers, as far as it was compared.
+    confirming: Option<Confirming>,
+}
+
+/// What follows a marker, as far as it was compared with what confirms it.
+#[derive(Clone, Debug)]
+struct Confirming {
+    marker: usize,
+    space: usize,
+    /// How many bytes behind the white space were compared.
+    read: usize,
+    /// The cores that begin with those bytes.
+    alive: u64,
+}
+
+/// The bits of the first `count` members of a list.
+fn all(count: usize) -> u64 {
+    if count >= MAX_MARKERS { u64::MAX } else { (1 << count) - 1 }
+}
+
+/// The members of a set, by their positions.
+fn members(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let next = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        next
+    })
+}
+
+/// Which of two markers that begin in the same place is meant: the longer one, or the first of two with the same text.
+fn goes_before(one: usize, other: usize, list: &[Marker]) -> bool {
+    let key = |index: usize| (std::cmp::Reverse(list[index].core.len()), index);
+    key(one) < key(other)
+}
+
+impl Probe {
+    fn new(at: usize, markers: &Markers) -> Self {
+        Self { at, read: 0, alive: all(markers.list().len()), waiting: 0, best: None, confirming: None }
+    }
+
+    #[inline(never)]
+    fn go_on(&mut self, text: &[u8], markers: &Markers, last: bool, work: &mut Work) -> Candidate {
+        let list = markers.list();
+        let rest = &text[self.at + self.read..];
+        let (mut alive, mut compared) = (0, 0);
+        for index in members(self.alive) {
+            let core = &list[index].core.as_bytes()[self.read..];
+            let differs = core.iter().zip(rest).position(|(a, b)| a != b);
+            compared = compared.max(differs.map_or(core.len().min(rest.len()), |at| at + 1));
+            if differs.is_some() {
+                continue;
+            }
+            if core.len() > rest.len() {
+                alive |= 1 << index;
+            } else if list[index].confirm == Confirm::Nothing {
+                self.counts(index, list);
+            } else {
+                self.waiting |= 1 << index;
+            }
+        }
+        work.add(compared);
+        self.alive = alive;
+        if alive != 0 {
+            self.read += rest.len();
+        }
+        for index in members(self.waiting) {
+            let Some(counts) = self.confirm(text, index, &list[index], last, work) else { continue };
+            self.waiting &= !(1 << index);
+            // Another marker can be compared next.
+            self.confirming.take_if(|so_far| so_far.marker == index);
+            if counts {
+                self.counts(index, list);
+            }
+        }
+        let pending = if last { self.waiting } else { self.alive | self.waiting };
+        match self.best {
+            Some(index) if !members(pending).any(|other| goes_before(other, index, list)) => {
+                Candidate::Full { index, at: self.at }
+            }
+            None if pending == 0 => Candidate::None,
+            _ => Candidate::Partial { at: self.at },
+        }
+    }
+
+    fn counts(&mut self, index: usize, list: &[Marker]) {
+        if self.best.is_none_or(|best| goes_before(index, best, list)) {
+            self.best = Some(index);
+        }
+    }
+
+    /// Whether what follows confirms a marker; `None` while more text is needed to tell.
+    #[inline(never)]
+    fn confirm(&mut self, text: &[u8], index: usize, marker: &Marker, last: bool, work: &mut Work) -> Option<bool> {
+        let cores = match &marker.confirm {
+            Confirm::Nothing => return Some(true),
+            Confirm::Next(cores) => &**cores,
+            Confirm::End => &[],
+        };
+        let new = || Confirming { marker: index, space: 0, read: 0, alive: all(cores.len()) };
+        // Only for one marker the progress is kept; the others are compared anew.
+        let mut other;
+        let so_far = match &mut self.confirming {
+            Some(so_far) if so_far.marker != index => {
+                other = new();
+                &mut other
+            }
+            so_far => so_far.get_or_insert_with(new),
+        };
+        let after = self.at + marker.core.len();
+        loop {
+            let Some(&byte) = text.get(after + so_far.space + so_far.read) else {
+                return match (last, so_far.read) {
+                    (true, 0) => Some(true),
+                    (true, _) => Some(false),
+                    (false, _) => None,
+                };
+            };
+            work.add(1);
+            if so_far.read == 0 && byte.is_ascii_whitespace() {
+                so_far.space += 1;
+                if so_far.space > CONFIRM_SPACE {
+                    return Some(false);
+                }
+                continue;
+            }
+            so_far.read += 1;
+            let mut alive = 0;
+            for core in members(so_far.alive) {
+                let bytes = cores[core].as_bytes();
+                if bytes.get(so_far.read - 1) != Some(&byte) {
+                    continue;
+                }
+                if bytes.len() == so_far.read {
+                    return Some(true);
+                }
+                alive |= 1 << core;
+            }
+            so_far.alive = alive;
+            if alive == 0 {
+                return Some(false);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::text;
+
+    static MARKERS: Markers = Markers::new(
+        const {
+            &[
+                Marker::new("</p>").followed_by(const { &[text("<p>"), text("</f>")] }),
+                Marker::new("<tool>"),
+                Marker::new("<tool>>"),
+            ]
+        },
+    );
+
+    fn find(text: &[u8], last: bool) -> Candidate {
+        let whole = Searcher::default().find(text, &MARKERS, last);
+        // However the text is cut, the answer is the same.
+        let mut searcher = Searcher::default();
+        for end in 0..text.len() {
+            if let full @ Candidate::Full { .. } = searcher.find(&text[..end], &MARKERS, false) {
+                assert_eq!(full, whole, "{} at {end}", text.escape_ascii());
+                return whole;
+            }
+        }
+        assert_eq!(searcher.find(text, &MARKERS, last), whole, "{}", text.escape_ascii());
+        whole
+    }
+
+    #[test]
+    fn the_longest_marker_counts_and_waits_while_it_may_come() {
+        assert_eq!(find(b"a<tool>", false), Candidate::Partial { at: 1 });
+        assert_eq!(find(b"a<tool>x", false), Candidate::Full { index: 1, at: 1 });
+        assert_eq!(find(b"a<tool>>", false), Candidate::Full { index: 2, at: 1 });
+        assert_eq!(find(b"a<tool>", true), Candidate::Full { index: 1, at: 1 });
+        assert_eq!(find(b"a<too", true), Candidate::None);
+        assert_eq!(find(b"a<<too<tool> ", true), Candidate::Full { index: 1, at: 6 });
+    }
+
+    #[test]
+    fn of_two_alike_the_first_counts_if_it_does() {
+        static MARKERS: Markers = Markers::new(const { &[Marker::new("<s>").at_end(), Marker::new("<s>")] });
+        let find = |text: &[u8], last| Searcher::default().find(text, &MARKERS, last);
+        assert_eq!(find(b"<s>", false), Candidate::Partial { at: 0 });
+        assert_eq!(find(b"<s>\n", true), Candidate::Full { index: 0, at: 0 });
+        assert_eq!(find(b"<s>\nx", false), Candidate::Full { index: 1, at: 0 });
+    }
+
+    #[test]
+    fn a_marker_counts_only_where_it_is_confirmed() {
+        assert_eq!(find(b"x</p> y", false), Candidate::None);
+        assert_eq!(find(b"x</p>\n</", false), Candidate::Partial { at: 1 });
+        assert_eq!(find(b"x</p>\n</f>", false), Candidate::Full { index: 0, at: 1 });
+        assert_eq!(find(b"x</p>\n", true), Candidate::Full { index: 0, at: 1 });
+        assert_eq!(find(b"x</p>\n<", true), Candidate::None);
+        let spaces = |count: usize| [b"</p>".as_slice(), &b" ".repeat(count)].concat();
+        assert_eq!(find(&spaces(CONFIRM_SPACE), true), Candidate::Full { index: 0, at: 0 });
+        assert_eq!(find(&spaces(CONFIRM_SPACE + 1), true), Candidate::None);
+    }
+}

@@ -1,0 +1,414 @@
+//! The streaming parser: feeds a machine with the text that arrives, keeps what is not settled, and ends the turn. Parsing a
+//! whole output is one push and a finish.
+//!
+//! It must not look at the text. Where the prompt already wrote a part of the turn, that part is read first.
+
+use super::fast_path::FastPath;
+use super::input::{Chunk, Input};
+use super::io::Io;
+use super::machine::{Flow, Machine};
+use super::memory::Memory;
+use crate::message::{BorrowedMessage, Channel, Event, Message};
+use crate::options::Options;
+use crate::program::{Entry, ModelInfo, Program, StateId};
+
+/// A parser in the middle of a turn.
+///
+/// Whatever the cutting of the text, the events add up to the same message, and none is ever taken back.
+pub struct Stream<M> {
+    machine: M,
+    core: Core,
+}
+
+/// The part of a stream that does not depend on the machine. It is compiled once, however many models there are.
+struct Core {
+    options: Options,
+    run: Run,
+    /// Text that is not settled yet. Offsets in the memory count from its start.
+    carry: Vec<u8>,
+    finished: bool,
+}
+
+/// Where a machine stands.
+struct Run {
+    memory: Memory,
+    state: StateId,
+}
+
+impl<M: Machine> Stream<M> {
+    /// A parser for one turn. What `options` says that the prompt already wrote beyond the generation prompt is part
+    /// of the message: its events come with the first push.
+    pub fn new(machine: M, options: &Options) -> Self {
+        let core = Core::new(&machine, options);
+        Self { machine, core }
+    }
+
+    /// More of the model's output, cut anywhere, also inside a character.
+    #[inline]
+    pub fn push<'t>(&mut self, text: impl Into<Chunk<'t>>, mut sink: impl FnMut(Event<'_>)) {
+        match text.into() {
+            Chunk::Text(text) => self.push_text(text, &mut sink),
+            Chunk::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => self.push_text(text, &mut sink),
+                Err(_) => self.core.push(&self.machine, Chunk::Bytes(bytes), &mut sink),
+            },
+        }
+    }
+
+    #[inline]
+    fn push_text(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
+        let memory = &mut self.core.run.memory;
+        let waiting = self.core.carry.last().copied();
+        let Some(end) = memory.fast_path.pass(text, waiting) else {
+            return self.core.push_slowly(&self.machine, text, sink);
+        };
+        memory.cursor.search.work.add(text.len());
+        if waiting.is_some() || end < text.len() {
+            return self.core.pass_and_wait(text, end, sink);
+        }
+        sink(memory.fast_path.event(text));
+    }
+
+    /// The output is over: settles everything that was held back. A later push begins a new turn.
+    pub fn finish(&mut self, mut sink: impl FnMut(Event<'_>)) {
+        self.core.finish(&self.machine, &mut sink);
+    }
+
+    /// Makes the parser new, for another turn with the same options, and hands back the bytes that were pushed but
+    /// not yet settled.
+    pub fn reset(&mut self) -> Vec<u8> {
+        self.core.reset(&self.machine)
+    }
+
+    /// How many bytes were looked at so far, each as often as it was: what is read twice counts twice. What the prompt
+    /// wrote of the turn is read as well.
+    #[cfg(feature = "testing")]
+    pub fn bytes_looked_at(&self) -> u64 {
+        self.core.run.memory.cursor.search.work.bytes()
+    }
+
+    /// How many bytes the prompt wrote of the turn that are read before the model's output.
+    #[cfg(feature = "testing")]
+    pub fn bytes_from_prompt(&self) -> usize {
+        Run::begin(&self.machine, &self.core.options).1.len()
+    }
+}
+
+impl Core {
+    fn new(machine: &dyn Machine, options: &Options) -> Self {
+        let (run, carry) = Run::begin(machine, options);
+        Self { run, options: options.clone(), carry, finished: false }
+    }
+
+    // These two take the sink by its type and not behind a pointer: the calls cost much for short pieces of a value.
+    fn push_slowly(&mut self, machine: &dyn Machine, text: &str, sink: &mut impl FnMut(Event<'_>)) {
+        if !self.run.memory.read_piece(text, &mut self.carry, sink) {
+            self.push(machine, Chunk::Text(text), sink);
+        }
+    }
+
+    /// Passes on what waited and the text up to `end`; the rest waits. Pieces that come here are short, so they are always
+    /// copied: that is cheaper than to ask whether they have to be.
+    #[inline]
+    fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
+        let memory = &mut self.run.memory;
+        let (text, rest) = text.split_at(end);
+        memory.join(&self.carry, text);
+        memory.send_and_wait(rest, &mut self.carry, sink);
+    }
+
+    fn push(&mut self, machine: &dyn Machine, chunk: Chunk<'_>, sink: &mut dyn FnMut(Event<'_>)) {
+        if self.finished {
+            self.reset(machine);
+        }
+        let text = chunk.as_bytes();
+        if self.carry.is_empty() {
+            let settled = self.run.go(machine, &self.options, chunk, false, sink);
+            self.carry.extend_from_slice(&text[settled..]);
+        } else {
+            let mut carry = std::mem::take(&mut self.carry);
+            carry.extend_from_slice(text);
+            let settled = self.run.go(machine, &self.options, Chunk::Bytes(&carry), false, sink);
+            carry.drain(..settled);
+            self.carry = carry;
+        }
+    }
+
+    fn finish(&mut self, machine: &dyn Machine, sink: &mut dyn FnMut(Event<'_>)) {
+        if self.finished {
+            return;
+        }
+        let mut carry = std::mem::take(&mut self.carry);
+        self.run.go(machine, &self.options, Chunk::Bytes(&carry), true, sink);
+        carry.clear();
+        self.carry = carry;
+        self.finished = true;
+    }
+
+    fn reset(&mut self, machine: &dyn Machine) -> Vec<u8> {
+        let rest = std::mem::take(&mut self.carry);
+        (self.run, self.carry) = Run::begin(machine, &self.options);
+        self.finished = false;
+        rest
+    }
+}
+
+impl Run {
+    /// Before the first byte, and what the prompt already wrote of the turn.
+    fn begin(machine: &dyn Machine, options: &Options) -> (Self, Vec<u8>) {
+        let program = machine.program();
+        let mut run = Self { memory: Memory::new(options), state: program.start };
+        let (entry, rest) = enter(program, options);
+        let mut read = "";
+        if let Some(entry) = entry {
+            if entry.channel == Channel::Reasoning && !options.extract_reasoning {
+                let opener = entry.text.strip_prefix(&*program.info.assistant_start).unwrap_or(&entry.text);
+                run.memory.emitter.keep_opener(opener.as_bytes());
+            }
+            (run.state, read) = (entry.state, &entry.read);
+        }
+        let mut written = Vec::with_capacity(read.len() + rest.len() + options.continue_from.len());
+        for text in [read, rest, &options.continue_from] {
+            written.extend_from_slice(text.as_bytes());
+        }
+        (run, written)
+    }
+
+    /// Runs the machine over the text at hand. Returns how many bytes are settled.
+    fn go(
+        &mut self,
+        machine: &dyn Machine,
+        options: &Options,
+        text: Chunk<'_>,
+        last: bool,
+        sink: &mut dyn FnMut(Event<'_>),
+    ) -> usize {
+        self.memory.fast_path = FastPath::NONE;
+        let mut io = Io::new(&mut self.memory, options, Input::new(text, last), sink);
+        let mut state = self.state;
+        loop {
+            match machine.step(state, &mut io) {
+                Flow::Go(next) => state = next,
+                Flow::Mismatch => match io.give_up() {
+                    Some(next) => state = next,
+                    None => {
+                        io.end_call_incomplete();
+                        state = machine.program().content;
+                    }
+                },
+                Flow::Wait if !last => break,
+                Flow::Wait => {
+                    if let Some(next) = io.give_up() {
+                        state = next;
+                        continue;
+                    }
+                    machine.end(state, &mut io);
+                    io.settle();
+                    break;
+                }
+            }
+        }
+        io.flush();
+        self.state = state;
+        let settled = self.memory.settled();
+        if !last {
+            self.memory.rebase(settled);
+        }
+        settled
+    }
+}
+
+/// Where the model's output begins, and what of the prompt's text is already part of the message.
+pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e Entry>, &'o str) {
+    let (entries, assistant_start) = (&*program.entries, &*program.info.assistant_start);
+    let Some(prompt) = options.generation_prompt.as_deref() else {
+        let wanted = entries.iter().find(|e| e.thinking == options.thinking);
+        let wanted = wanted.or_else(|| entries.iter().find(|e| e.thinking.is_none()));
+        return (wanted.or(entries.first()), "");
+    };
+    // The assistant's turn begins with the last marker that opens one; a turn of several messages is given as it is.
+    let turn = match last_of(prompt, assistant_start) {
+        _ if prompt.starts_with(assistant_start) => prompt,
+        Some(at) => prompt.get(at..).unwrap_or(prompt),
+        None => prompt,
+    };
+    let longest = entries.iter().filter(|e| turn.starts_with(&*e.text)).max_by_key(|e| e.text.len());
+    match longest {
+        Some(entry) if !(entry.text == assistant_start && entry.channel == Channel::Reasoning) => {
+            (Some(entry), &turn[entry.text.len()..])
+        }
+        Some(entry) if turn == entry.text => (Some(entry), ""),
+        _ => (None, turn.strip_prefix(assistant_start).unwrap_or(turn)),
+    }
+}
+
+/// The offset of the last occurrence of a text in another. Prompts have their last turn near their end, so a simple search
+/// backwards is fast; a better one would be linked for this alone.
+fn last_of(text: &str, part: &str) -> Option<usize> {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let first = *part.first()?;
+    (0..text.len()).rev().find(|&at| text[at] == first && text[at..].starts_with(part))
+}
+
+/// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
+    borrow(&machine, output.into(), options).into_owned()
+}
+
+/// Parses a whole output. The message borrows text and arguments that appear unchanged in `output`; only what must be
+/// translated is allocated.
+pub fn parse_borrowed<'t, M: Machine>(
+    machine: M,
+    output: impl Into<Chunk<'t>>,
+    options: &Options,
+) -> BorrowedMessage<'t> {
+    borrow(&machine, output.into(), options)
+}
+
+fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
+    let chunk = output.checked();
+    let (mut run, mut carry) = Run::begin(machine, options);
+    let mut message = BorrowedMessage::default();
+    let mut pieces = message.of(chunk.as_text().unwrap_or_default());
+    let mut rest = chunk;
+    // What the prompt wrote of the turn is read first, with as much of the output as it takes to settle it.
+    while !carry.is_empty() {
+        let (head, tail) = rest.split(HEAD);
+        let last = tail.as_bytes().is_empty();
+        let before = carry.len();
+        carry.extend_from_slice(head.as_bytes());
+        pieces.stand_in(&carry, chunk.as_bytes().len() - rest.as_bytes().len(), before);
+        let settled = run.go(machine, options, Chunk::Bytes(&carry), last, &mut |event| pieces.apply(event));
+        if last {
+            return message;
+        }
+        carry.drain(..settled);
+        rest = tail;
+    }
+    run.go(machine, options, rest, true, &mut |event| pieces.apply(event));
+    message
+}
+
+/// Reads what the prompt wrote of the turn and the output behind it as one text, so that all offsets count from the same
+/// place. `over` says whether the output is complete. Returns how many bytes the prompt wrote, and how many of all bytes are
+/// settled.
+#[cfg(feature = "trace")]
+pub fn read_at_once<M: Machine>(
+    machine: &M,
+    output: &[u8],
+    options: &Options,
+    over: bool,
+    sink: &mut dyn FnMut(Event<'_>),
+) -> (usize, usize) {
+    let (mut run, written) = Run::begin(machine, options);
+    let mut text = written;
+    let before = text.len();
+    text.extend_from_slice(output);
+    let settled = run.go(machine, options, Chunk::Bytes(&text), over, sink);
+    (before, settled)
+}
+
+/// How much of an output is read at a time behind what the prompt wrote, in bytes.
+const HEAD: usize = 256;
+
+/// Any model's parser.
+pub trait ChatParser: Send + Sync {
+    /// The program that the parser runs.
+    fn program(&self) -> &Program;
+
+    /// Facts from the model's spec.
+    fn info(&self) -> &ModelInfo {
+        &self.program().info
+    }
+
+    /// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+    fn parse(&self, output: Chunk<'_>, options: &Options) -> Message;
+
+    /// Parses a whole output. The message borrows what appears unchanged in `output`.
+    fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t>;
+
+    /// A streaming parser for one turn.
+    fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send>;
+
+    /// The same parser, owned. Parsers are cheap to clone.
+    fn to_boxed(&self) -> Box<dyn ChatParser>;
+}
+
+impl Clone for Box<dyn ChatParser> {
+    fn clone(&self) -> Self {
+        (**self).to_boxed()
+    }
+}
+
+/// Any model's parser in the middle of a turn; see [`Stream`].
+pub trait ChatStream {
+    /// More of the model's output, cut anywhere between characters.
+    fn push(&mut self, text: &str, sink: &mut dyn FnMut(Event<'_>));
+
+    /// More of the model's output, cut anywhere, also inside a character.
+    fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>));
+
+    /// The output is over.
+    fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
+
+    /// Makes the parser new and hands back what was not settled.
+    fn reset(&mut self) -> Vec<u8>;
+
+    /// How many bytes were looked at so far; see [`Stream::bytes_looked_at`].
+    #[cfg(feature = "testing")]
+    fn bytes_looked_at(&self) -> u64;
+
+    /// How many bytes the prompt wrote of the turn; see [`Stream::bytes_from_prompt`].
+    #[cfg(feature = "testing")]
+    fn bytes_from_prompt(&self) -> usize;
+}
+
+impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
+    fn program(&self) -> &Program {
+        Machine::program(self)
+    }
+
+    fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {
+        borrow(self, output, options).into_owned()
+    }
+
+    fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
+        borrow(self, output, options)
+    }
+
+    fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send> {
+        Box::new(Stream::new(self.clone(), options))
+    }
+
+    fn to_boxed(&self) -> Box<dyn ChatParser> {
+        Box::new(self.clone())
+    }
+}
+
+impl<M: Machine> ChatStream for Stream<M> {
+    fn push(&mut self, text: &str, mut sink: &mut dyn FnMut(Event<'_>)) {
+        self.push_text(text, &mut sink);
+    }
+
+    fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
+        Stream::push(self, bytes, sink);
+    }
+
+    fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {
+        Stream::finish(self, sink);
+    }
+
+    fn reset(&mut self) -> Vec<u8> {
+        Stream::reset(self)
+    }
+
+    #[cfg(feature = "testing")]
+    fn bytes_looked_at(&self) -> u64 {
+        Stream::bytes_looked_at(self)
+    }
+
+    #[cfg(feature = "testing")]
+    fn bytes_from_prompt(&self) -> usize {
+        Stream::bytes_from_prompt(self)
+    }
+}

@@ -1,0 +1,39 @@
+//! The readers of values, kept from one value to the next, and which of them is in the middle of one.
+
+use crate::inline_string::InlineString;
+use crate::readers::call_object::CallObject;
+use crate::readers::json::Scanner;
+use crate::readers::tagged::ValueWriter;
+use crate::readers::{python, quote_tokens};
+
+/// The readers of values.
+#[derive(Default)]
+pub(crate) struct ValueReaders {
+    /// Which of them is in the middle of a value.
+    pub(super) reading: Reading,
+    pub(super) json: Scanner,
+    pub(super) python: python::Translator,
+    pub(super) quote_tokens: quote_tokens::Translator,
+    pub(super) object: CallObject,
+    pub(super) tagged: ValueWriter,
+    /// The token that strings stand between.
+    pub(super) quote: InlineString,
+    /// Writes the rest of a tagged value if the text ends inside it. A pointer, because only programs with such values link
+    /// its reader.
+    pub(super) abort: Option<Abort>,
+}
+
+/// Writes the rest of a value to the buffer. Returns whether the value held bytes that are not UTF-8.
+pub(super) type Abort = fn(&mut ValueReaders, &mut Vec<u8>) -> bool;
+
+/// Which reader is in the middle of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) enum Reading {
+    #[default]
+    Nothing,
+    Json,
+    Python,
+    QuoteTokens,
+    Object,
+    Tagged,
+}

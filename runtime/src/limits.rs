@@ -1,0 +1,13 @@
+//! The limits of what a parser keeps in memory.
+
+/// The longest function name, argument name or call id, in bytes. Longer text is not taken for a name.
+pub const MAX_NAME: usize = 256;
+
+/// How much text is held back while it is not yet certain that a call has begun, in bytes.
+pub const MAX_HELD: usize = 64 * 1024;
+
+/// How much white space may stand where only markers may follow, in bytes. More of it is taken for text.
+pub const MAX_SPACE: usize = 64;
+
+/// How much of a value is translated at a time, in bytes. It bounds the memory that a long value needs.
+pub(crate) const PIECE: usize = 32 * 1024;

@@ -1,0 +1,94 @@
+//! What a streaming parser reports, piece by piece. Text is borrowed from the parser or its input.
+
+use super::{Diagnostic, Message, ToolCall};
+
+/// A channel of plain text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// The answer.
+    Content,
+    /// The chain of thought.
+    Reasoning,
+}
+
+/// One piece of a message. Pieces come in the order of the text and are never taken back.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// More reasoning.
+    Reasoning(&'a str),
+    /// More of the answer.
+    Content(&'a str),
+    /// A tool call whose name is complete.
+    ToolCallStart {
+        /// Position among the calls of this message, from 0.
+        index: usize,
+        /// The function's name.
+        name: &'a str,
+        /// The call's id, where the model writes one and it stands before the arguments.
+        id: Option<&'a str>,
+    },
+    /// The id of a call that was announced without one.
+    ToolCallId {
+        /// Position among the calls of this message, from 0.
+        index: usize,
+        /// The call's id.
+        id: &'a str,
+    },
+    /// More of a call's arguments.
+    ToolCallArguments {
+        /// Position among the calls of this message, from 0.
+        index: usize,
+        /// A fragment of JSON text; the fragments of a call add up to its arguments.
+        json: &'a str,
+    },
+    /// A call is over.
+    ToolCallEnd {
+        /// Position among the calls of this message, from 0.
+        index: usize,
+        /// Whether the call was closed as its format wants; `false` where the text broke off.
+        complete: bool,
+    },
+    /// Something about the output that a caller may want to know; the text itself is in the other events.
+    Diagnostic(Diagnostic),
+}
+
+impl Message {
+    /// Adds one event to the message that it is a piece of.
+    ///
+    /// ```
+    /// use unjinja_runtime::{Event, Message};
+    /// let mut message = Message::default();
+    /// message.apply(&Event::Content("Hello, "));
+    /// message.apply(&Event::Content("world!"));
+    /// assert_eq!(message.content, "Hello, world!");
+    /// ```
+    pub fn apply(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Reasoning(text) => self.reasoning_content.push_str(text),
+            Event::Content(text) => self.content.push_str(text),
+            Event::ToolCallStart { name, id, .. } => self.tool_calls.push(ToolCall {
+                id: id.map(str::to_owned),
+                name: (*name).to_owned(),
+                arguments: String::new(),
+                complete: false,
+            }),
+            Event::ToolCallId { index, id } => {
+                if let Some(call) = self.tool_calls.get_mut(*index) {
+                    call.id = Some((*id).to_owned());
+                }
+            }
+            Event::ToolCallArguments { index, json } => {
+                if let Some(call) = self.tool_calls.get_mut(*index) {
+                    call.arguments.push_str(json);
+                }
+            }
+            Event::ToolCallEnd { index, complete } => {
+                if let Some(call) = self.tool_calls.get_mut(*index) {
+                    call.complete = *complete;
+                }
+            }
+            Event::Diagnostic(diagnostic) => diagnostic.clone().insert_into(&mut self.diagnostics),
+        }
+    }
+}

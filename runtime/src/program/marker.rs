@@ -1,0 +1,74 @@
+//! One marker: a piece of syntax that a template writes, and what must follow it.
+
+use std::borrow::Cow;
+
+use super::text::{List, Text, set};
+
+/// A piece of syntax, split into its core and the white space that the template writes on either side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// The text that must be there. Never empty.
+    pub core: Text,
+    /// White space before the core. It is syntax where it is present, and is not required.
+    pub before: Text,
+    /// White space after the core. It is syntax where it is present, and is not required.
+    pub after: Text,
+    /// What must follow the core; if it does not, the text is no marker.
+    pub confirm: Confirm,
+    /// Whether the core is consumed, or left for the next state to read.
+    pub take: bool,
+}
+
+impl Marker {
+    /// A marker without white space around it that needs no confirmation.
+    pub const fn new(core: &'static str) -> Self {
+        Self {
+            core: Cow::Borrowed(core),
+            before: Cow::Borrowed(""),
+            after: Cow::Borrowed(""),
+            confirm: Confirm::Nothing,
+            take: true,
+        }
+    }
+
+    /// Sets the white space that the template writes before and after the core.
+    pub const fn layout(mut self, before: &'static str, after: &'static str) -> Self {
+        set(&mut self.before, Cow::Borrowed(before));
+        set(&mut self.after, Cow::Borrowed(after));
+        self
+    }
+
+    /// Requires that one of `cores` or the end of the text follows; white space may stand between.
+    pub const fn followed_by(mut self, cores: &'static [Text]) -> Self {
+        set(&mut self.confirm, Confirm::Next(Cow::Borrowed(cores)));
+        self
+    }
+
+    /// Requires that the end of the text follows; white space may stand between.
+    pub const fn at_end(mut self) -> Self {
+        set(&mut self.confirm, Confirm::End);
+        self
+    }
+
+    /// The text that the marker consumes: its core, or nothing if the core is left for the next state.
+    pub fn consumed(&self) -> &str {
+        if self.take { &self.core } else { "" }
+    }
+
+    /// Leaves the core for the next state to read.
+    pub const fn peek(mut self) -> Self {
+        self.take = false;
+        self
+    }
+}
+
+/// What must follow a marker before it counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// Nothing: the marker counts at once.
+    Nothing,
+    /// One of these texts, or the end of the output; white space may stand between.
+    Next(List<Text>),
+    /// The end of the output; white space may stand between.
+    End,
+}

@@ -1,0 +1,260 @@
+//! The markers that may come in a state, with everything about them that a search needs. In generated code all of it is
+//! computed at compile time.
+//!
+//! This module must not keep anything about a text: how far a search has come is in `engine/search.rs`.
+
+use std::borrow::Cow;
+
+use super::marker::{Confirm, Marker};
+use super::marker_search::{Find, LastBytes, Search, choose};
+use super::text::{List, as_slice, as_str};
+use crate::byte_set::{Begins, ByteSet, Pairs};
+
+/// The most markers that one state can tell apart, and the most cores that can confirm one.
+pub const MAX_MARKERS: usize = 64;
+
+/// The markers that may come in a state, and how they are looked for.
+///
+/// ```
+/// use unjinja_runtime::abi_2::{Marker, Markers, Needle, Search};
+///
+/// static CLOSERS: Markers = Markers::new(const { &[Marker::new("</call>"), Marker::new("<|end|>")] });
+/// assert_eq!(CLOSERS.search(), Search::One(Needle { byte: b'<', offset: 0 }));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Markers {
+    list: List<Marker>,
+    search: Search,
+    /// The search function. It is a pointer, so that an application links only the searches that its parsers use.
+    find: Find,
+    /// The last bytes of the cores.
+    pub(crate) last_bytes: LastBytes,
+    /// The bytes with which the cores begin.
+    pub(crate) begins: Begins,
+    /// The longest core, in bytes.
+    pub(crate) longest: usize,
+    /// The bytes of white space that stand before a core.
+    pub(crate) layout: ByteSet,
+    /// The longest such white space, in bytes.
+    pub(crate) layout_length: usize,
+}
+
+impl PartialEq for Markers {
+    /// Compares the markers; the search follows from them.
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
+}
+
+impl Markers {
+    /// No markers.
+    pub const NONE: &'static Markers = {
+        static NONE: Markers = Markers::new(&[]);
+        &NONE
+    };
+
+    /// These markers, and the fastest search for them. Only the first [`MAX_MARKERS`] markers are ever found.
+    pub const fn new(list: &'static [Marker]) -> Self {
+        Self::expected(list).searched()
+    }
+
+    /// These markers, for a place where one of them must come next: they are compared with the text, never searched for.
+    pub const fn expected(list: &'static [Marker]) -> Self {
+        Self::of(Cow::Borrowed(list))
+    }
+
+    /// The markers, in the order in which [`Found`](crate::abi_2::Found) counts them.
+    #[inline]
+    pub fn list(&self) -> &[Marker] {
+        &self.list
+    }
+
+    /// Adds the fastest search for the markers.
+    pub const fn searched(self) -> Self {
+        let mut markers = self;
+        markers.search = choose(as_slice(&markers.list), &markers.begins.firsts);
+        markers.find = match markers.search {
+            Search::Nothing => Search::find_nothing,
+            Search::One(_) => Search::find_one,
+            Search::Two(..) => Search::find_two,
+            Search::Three(..) => Search::find_three,
+            Search::Table => Search::find_first,
+        };
+        markers
+    }
+
+    /// Markers from a list that may be owned, without a search; see [`searched`](Self::searched).
+    pub const fn of(markers: List<Marker>) -> Self {
+        let list = as_slice(&markers);
+        let mut firsts = ByteSet::EMPTY;
+        let mut pairs = Pairs::NONE;
+        let mut longest = 0;
+        let mut layout = ByteSet::EMPTY;
+        let mut layout_length = 0;
+        let mut at = 0;
+        while at < list.len() {
+            let core = as_str(&list[at].core).as_bytes();
+            if !core.is_empty() {
+                firsts = firsts.with(core[0]);
+                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { second_bytes(&list[at].confirm) };
+                pairs = pairs.with(core[0], &seconds);
+            }
+            if core.len() > longest {
+                longest = core.len();
+            }
+            let before = as_str(&list[at].before).as_bytes();
+            if before.len() > layout_length {
+                layout_length = before.len();
+            }
+            let mut byte = 0;
+            while byte < before.len() {
+                layout = layout.with(before[byte]);
+                byte += 1;
+            }
+            at += 1;
+        }
+        let (search, find): (_, Find) = (Search::Nothing, Search::find_nothing);
+        let last_bytes = LastBytes::of(list);
+        Self {
+            list: markers,
+            search,
+            find,
+            last_bytes,
+            begins: Begins { firsts, pairs },
+            longest,
+            layout,
+            layout_length,
+        }
+    }
+
+    /// How the markers are searched for.
+    pub const fn search(&self) -> Search {
+        self.search
+    }
+
+    /// The first offset in `text`, at or after `from`, where a marker may begin as far as single bytes show.
+    pub(crate) fn next(&self, text: &[u8], from: usize) -> Option<usize> {
+        let rest = text.get(from..)?;
+        let (found, tail) = (self.find)(self.search, &self.begins.firsts, rest);
+        if let Some(at) = found {
+            return Some(from + at);
+        }
+        // The needle of a marker may lie behind the end of the text. There, the first bytes of the markers are looked for.
+        let end = rest.len().saturating_sub(tail);
+        rest[end..].iter().position(|&byte| self.begins.firsts.has(byte)).map(|at| from + end + at)
+    }
+
+    /// Whether a marker may begin at `at`, as far as the byte behind it shows. The byte at `at` must be the first byte of a
+    /// marker.
+    #[inline]
+    pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+        bytes.get(at + 1).is_none_or(|&next| self.begins.pairs.has(bytes[at], next))
+    }
+}
+
+/// The bytes that may follow a marker of one byte.
+const fn second_bytes(confirm: &Confirm) -> ByteSet {
+    let cores = match confirm {
+        Confirm::Nothing => return ByteSet::ALL,
+        Confirm::Next(cores) => as_slice(cores),
+        Confirm::End => &[],
+    };
+    let mut bytes = ByteSet::of(b" \t\n\r\x0c");
+    let mut at = 0;
+    while at < cores.len() {
+        let core = as_str(&cores[at]).as_bytes();
+        if core.is_empty() {
+            return ByteSet::ALL;
+        }
+        bytes = bytes.with(core[0]);
+        at += 1;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Needle;
+
+    fn markers(cores: &[&'static str]) -> Markers {
+        let list: Vec<Marker> = cores.iter().map(|core| Marker::new(core)).collect();
+        Markers::of(list.into()).searched()
+    }
+
+    fn search(cores: &[&'static str]) -> Search {
+        markers(cores).search()
+    }
+
+    #[test]
+    fn the_search_fits_the_markers() {
+        let at = |byte, offset| Needle { byte, offset };
+        let first = |byte| at(byte, 0);
+        for (cores, expected) in [
+            (&[][..], Search::Nothing),
+            (&["<tool>", "<|end|>"], Search::One(first(b'<'))),
+            (&["<tool>", "[CALL]"], Search::Two(first(b'<'), first(b'['))),
+            (&["<tool>", "[CALL]", ">>>"], Search::Three(first(b'<'), first(b'['), first(b'>'))),
+            (&["<tool>", "[CALL]", ">>>", "{"], Search::Table),
+            (&["functools["], Search::One(at(b'[', 9))),
+            (&["<|end|>", "to=f."], Search::Two(first(b'<'), at(b'=', 2))),
+            // Between the `t` and its rarer byte another marker may begin.
+            (&["o=", "to="], Search::Two(at(b'=', 1), first(b't'))),
+            (&["a<b", "<c"], Search::Two(first(b'a'), first(b'<'))),
+            (&["ab=", "b="], Search::Two(first(b'a'), at(b'=', 1))),
+            (&["x=y", "xy="], Search::One(first(b'x'))),
+        ] {
+            assert_eq!(search(cores), expected, "{cores:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_exact_for_each_first_byte() {
+        for first in 0..=u8::MAX {
+            let seconds = ByteSet::of(b"\0 a<\xFF");
+            let pairs = Pairs::NONE.with(first, &seconds);
+            assert!((0..=u8::MAX).all(|second| pairs.has(first, second) == seconds.has(second)), "{first}");
+        }
+        assert_eq!(Pairs::NONE.with(b'<', &ByteSet::of(b"x")).with(b',', &ByteSet::ALL), Pairs::ALL);
+        // What may follow one first byte may not follow all others.
+        const MARKERS: &[Marker] = &[
+            Marker::new("[").followed_by(const { &[Cow::Borrowed("{")] }),
+            Marker::new("{").followed_by(const { &[Cow::Borrowed("\"")] }),
+        ];
+        let markers = Markers::new(MARKERS);
+        for (text, begins) in [("[{", true), ("[ ", true), ("{\"", true), ("{{", false), ("[[", false), ("[\"", false)]
+        {
+            assert_eq!(markers.begins.at(text.as_bytes(), 0), begins, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_search_finds_every_place() {
+        let text = b"x<a>functools[<|b|>{[{ftx>>f[";
+        for cores in [
+            &["ft", "to=", "s["],
+            &["<a>", "<|b|>"][..],
+            &["<a", "["],
+            &["<a", "[", ">"],
+            &["<a", "[", ">", "{"],
+            &["functools["],
+        ] {
+            let markers = markers(cores);
+            for end in 0..=text.len() {
+                let text = &text[..end];
+                // Every place where a marker stands, or is cut off by the end, is among those found.
+                let mut from = 0;
+                let mut found = Vec::new();
+                while let Some(at) = markers.next(text, from) {
+                    found.push(at);
+                    from = at + 1;
+                }
+                for at in 0..end {
+                    let rest = &text[at..];
+                    let begins = |core: &&str| rest.starts_with(core.as_bytes()) || core.as_bytes().starts_with(rest);
+                    assert!(!cores.iter().any(begins) || found.contains(&at), "{cores:?} at {at} of {end}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Text and lists of a program: `'static` in generated code, owned where a program was made at run time.
+//!
+//! Some functions here are `const`, so that generated code can hold a whole program in a `static`.
+
+use std::borrow::Cow;
+
+/// Text of a program: `'static` in generated code, owned where the program was made at run time.
+pub type Text = Cow<'static, str>;
+
+/// A list in a program, `'static` or owned.
+pub type List<T> = Cow<'static, [T]>;
+
+/// A constant text, for generated code.
+pub const fn text(text: &'static str) -> Text {
+    Cow::Borrowed(text)
+}
+
+/// A constant list, for generated code.
+pub const fn list<T: Clone>(items: &'static [T]) -> List<T> {
+    Cow::Borrowed(items)
+}
+
+/// The text as a `&str`. `Deref` is not available in a `const fn`.
+pub(crate) const fn as_str(text: &Text) -> &str {
+    match text {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(text) => text.as_str(),
+    }
+}
+
+/// The list as a slice. `Deref` is not available in a `const fn`.
+pub(crate) const fn as_slice<T: Clone>(list: &List<T>) -> &[T] {
+    match list {
+        Cow::Borrowed(items) => items,
+        Cow::Owned(items) => items.as_slice(),
+    }
+}
+
+/// Sets a field in a `const fn`, where nothing may be dropped. What it replaces is always constant data, so forgetting it
+/// leaks nothing.
+pub(crate) const fn set<T>(field: &mut T, value: T) {
+    std::mem::forget(std::mem::replace(field, value));
+}

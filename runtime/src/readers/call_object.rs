@@ -1,0 +1,518 @@
+//! A tool call written as one JSON object (or Python dict), taken apart as it comes: its name, its id, its arguments.
+
+mod arguments;
+mod fast_path;
+mod reader;
+mod syntax;
+
+use arguments::{Arguments, Piece};
+use reader::Reader;
+pub(crate) use syntax::{Json, Python, Syntax};
+
+use crate::byte_set::Begins;
+use crate::fast_paths;
+use crate::inline_string::InlineString;
+use crate::limits::{MAX_NAME, PIECE};
+use crate::program::CallShape;
+use crate::program::call_shape::Role;
+use crate::readers::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token};
+use crate::readers::python::Translator;
+use crate::utf8::whole_characters;
+
+/// What the bytes that were taken are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All of them were taken, and more are wanted.
+    More,
+    /// The object ended with them.
+    Done,
+    /// It is no call, as the byte after them shows; nothing was reported.
+    Mismatch,
+    /// A byte that was asked for follows, outside of strings.
+    Stop,
+    /// The [name](CallObject::name) is known, and with it the [id](CallObject::id), if there was one: exactly once,
+    /// before any arguments. Says where they stand among the bytes as they are, if they do.
+    Name(Option<Head>),
+    /// The id that comes after the name, at most once.
+    Id,
+    /// The next piece of the arguments' JSON text: the last so many bytes of them.
+    Arguments(usize),
+    /// The next piece of the arguments' JSON text is what was [written](CallObject::written).
+    Written,
+}
+
+/// Reads one call object.
+///
+/// Until the name is known the text may turn out to be no call: [`Part::Mismatch`]. From then on it is one: what
+/// breaks the rules is skipped, and flagged as [`malformed`](Self::malformed). Arguments pass through untouched as
+/// they come (those before the name wait for it); arguments that are given as JSON text in a string are that
+/// text; `null` is the same as none. It is fed whole characters.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallObject {
+    at: At,
+    role: Role,
+    /// How many braces of the call itself are open: two inside the nested function object.
+    depth: u8,
+    /// The key, name or id being read.
+    text: InlineString,
+    /// It was longer than there is room for.
+    too_long: bool,
+    unescaper: Unescaper,
+    unescaped: Vec<u8>,
+    id: InlineString,
+    /// The id being read is a string.
+    id_quoted: Option<bool>,
+    reader: Reader,
+    arguments: Arguments,
+    named: bool,
+    has_id: bool,
+    has_arguments: bool,
+    has_function: bool,
+    malformed: bool,
+}
+
+/// Where name and id stand, from where to where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) name: (usize, usize),
+    pub(crate) id: Option<(usize, usize)>,
+}
+
+/// The arguments behind the name, and what closes the object.
+pub(crate) struct Rest {
+    /// From where to where the arguments stand that were read.
+    pub(crate) arguments: (usize, usize),
+    /// Where the id stands, if it comes after them.
+    pub(crate) id: Option<(usize, usize)>,
+    /// So many bytes were taken.
+    pub(crate) taken: usize,
+    /// The object ended with them.
+    pub(crate) done: bool,
+}
+
+/// Where in the object the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum At {
+    #[default]
+    Before,
+    /// A key or the closing brace.
+    Key,
+    /// A key; a closing brace would come too early.
+    KeyAfterComma,
+    InKey,
+    Colon,
+    Value,
+    InValue,
+    /// A comma or the closing brace.
+    After,
+    Done,
+    /// It was no call.
+    Lost,
+}
+
+/// What became of the bytes looked at.
+enum Step {
+    Taken(usize),
+    Last,
+    /// The byte does not fit: no call, or skipped if it is one.
+    Bad,
+    /// The state changed and looks at the byte again.
+    Again,
+    /// So many bytes were taken, and there is something to report.
+    Report(Part, usize),
+}
+
+impl CallObject {
+    /// Makes the reader new, keeping its memory.
+    pub(crate) fn reset<S: Syntax>(&mut self) {
+        self.at = At::Before;
+        self.role = Role::Other;
+        self.depth = 0;
+        self.text.clear();
+        self.too_long = false;
+        self.id.clear();
+        self.reader.reset::<S>();
+        self.arguments.reset();
+        self.named = false;
+        self.has_id = false;
+        self.has_arguments = false;
+        self.has_function = false;
+        self.malformed = false;
+    }
+
+    /// Takes the next bytes of an object of this shape (the same each time), up to the first thing to report; says what
+    /// it is and how many bytes were taken. Once the name is known it stops before a byte outside of strings with
+    /// which one of `stops` may begin, at or after `from`.
+    pub(crate) fn next<S: Syntax>(
+        &mut self,
+        shape: &CallShape,
+        bytes: &[u8],
+        from: usize,
+        stops: &Begins,
+    ) -> (Part, usize) {
+        if self.named && self.arguments.release() {
+            return (Part::Written, 0);
+        }
+        let mut taken = 0;
+        if self.at == At::Before
+            && let Some((head, count)) = fast_paths::attempt(|| self.usual_head::<S>(shape, bytes))
+        {
+            return (Part::Name(Some(head)), count);
+        }
+        let stops = if self.named { stops } else { &Begins::NOTHING };
+        while let Some(&byte) = bytes.get(taken) {
+            let step = match self.at {
+                At::InKey => self.in_key::<S>(shape, &bytes[taken..]),
+                At::InValue => self.in_value::<S>(&bytes[taken..], from.saturating_sub(taken), stops),
+                At::Done => return (Part::Done, taken),
+                At::Lost => return (Part::Mismatch, taken),
+                _ if is_space(byte) => Step::Taken(1),
+                _ if taken >= from && stops.at(bytes, taken) => return (Part::Stop, taken),
+                _ => self.structure::<S>(byte),
+            };
+            match step {
+                Step::Taken(count) => taken += count,
+                Step::Last => return (Part::Done, taken + 1),
+                Step::Again => {}
+                Step::Report(part, count) => return (part, taken + count),
+                Step::Bad if self.named => {
+                    self.malformed = true;
+                    taken += 1;
+                }
+                Step::Bad => {
+                    self.at = At::Lost;
+                    return (Part::Mismatch, taken);
+                }
+            }
+        }
+        match self.at {
+            At::Done => (Part::Done, taken),
+            At::Lost => (Part::Mismatch, taken),
+            _ => (Part::More, taken),
+        }
+    }
+
+    /// The input ends here: whether something was [written](Self::written) that was held back of the arguments.
+    pub(crate) fn finish<S: Syntax>(&mut self) -> bool {
+        if !self.named || self.at != At::InValue || self.role != Role::Arguments {
+            return false;
+        }
+        let Self { reader, arguments, .. } = self;
+        arguments.abort(reader.finish::<S>())
+    }
+
+    /// The name that was reported.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// The id, where there is one.
+    pub(crate) fn id(&self) -> Option<&[u8]> {
+        self.has_id.then_some(self.id.as_bytes())
+    }
+
+    /// The piece of the arguments that was reported as written.
+    pub(crate) fn written(&self) -> &[u8] {
+        self.arguments.written()
+    }
+
+    /// Whether the name was reported.
+    pub(crate) fn named(&self) -> bool {
+        self.named
+    }
+
+    /// Whether the next bytes are arguments that are passed on as they come, or as their translation does.
+    pub(crate) fn passes_on(&self) -> bool {
+        self.named && self.at == At::InValue && self.role == Role::Arguments && self.arguments.pass_on()
+    }
+
+    /// What reads those in Python.
+    pub(crate) fn translator(&mut self) -> &mut Translator {
+        self.reader.translator()
+    }
+
+    /// What reads those in JSON.
+    pub(crate) fn scanner(&mut self) -> &mut Scanner {
+        self.reader.scanner()
+    }
+
+    /// Whether the object has ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.at == At::Done
+    }
+
+    /// Whether the object, or the arguments in it, broke a rule so far.
+    pub(crate) fn malformed(&self) -> bool {
+        let reading = matches!(self.at, At::InKey | At::InValue);
+        self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())
+    }
+
+    /// A byte outside keys and values, white space aside.
+    fn structure<S: Syntax>(&mut self, byte: u8) -> Step {
+        let quote = byte == b'"' || (S::PYTHON && byte == b'\'');
+        let begins = quote || matches!(byte, b'{' | b'[') || is_token(byte);
+        match self.at {
+            At::Before if byte == b'{' => {
+                self.depth = 1;
+                self.go(At::Key)
+            }
+            At::Key | At::KeyAfterComma if quote => {
+                self.begin::<S>();
+                self.again(At::InKey)
+            }
+            At::Key | At::KeyAfterComma | At::After if byte == b'}' => {
+                self.malformed |= self.at == At::KeyAfterComma && !S::PYTHON;
+                self.close()
+            }
+            At::After if byte == b',' => self.go(At::KeyAfterComma),
+            At::Colon if byte == b':' => {
+                self.at = At::Value;
+                if self.role == Role::NameAsKey {
+                    self.role = Role::Arguments;
+                    self.named = true;
+                    return Step::Report(Part::Name(None), 1);
+                }
+                Step::Taken(1)
+            }
+            At::Value if self.role == Role::Function && byte == b'{' => {
+                self.has_function = true;
+                self.depth = 2;
+                self.go(At::Key)
+            }
+            At::Value if self.role == Role::Function || (self.role == Role::Name && !quote) => Step::Bad,
+            At::Value if begins => self.value::<S>(),
+            // From here on it is malformed.
+            _ if !self.named => Step::Bad,
+            At::Colon | At::Value if matches!(byte, b',' | b'}') => {
+                self.malformed = true;
+                self.again(At::After)
+            }
+            At::Colon if begins => {
+                self.malformed = true;
+                self.again(At::Value)
+            }
+            At::After if quote => {
+                self.malformed = true;
+                self.again(At::Key)
+            }
+            At::Key | At::KeyAfterComma | At::After if begins => {
+                self.malformed = true;
+                self.role = Role::Other;
+                self.value::<S>()
+            }
+            _ => Step::Bad,
+        }
+    }
+
+    fn go(&mut self, at: At) -> Step {
+        self.at = at;
+        Step::Taken(1)
+    }
+
+    fn again(&mut self, at: At) -> Step {
+        self.at = at;
+        Step::Again
+    }
+
+    #[inline(never)]
+    fn begin<S: Syntax>(&mut self) {
+        self.reader.reset::<S>();
+        self.text.clear();
+        self.too_long = false;
+        self.unescaper = Unescaper::new();
+        self.id_quoted = None;
+    }
+
+    fn value<S: Syntax>(&mut self) -> Step {
+        self.begin::<S>();
+        self.again(At::InValue)
+    }
+
+    fn close(&mut self) -> Step {
+        self.depth -= 1;
+        if self.depth > 0 {
+            return self.go(At::After);
+        }
+        if !self.named {
+            return Step::Bad;
+        }
+        self.at = At::Done;
+        Step::Last
+    }
+
+    /// A fast path for a key or name that did not come with the usual head of an object: takes plain characters. Returns how
+    /// many bytes it took, at least one.
+    fn plain_text<S: Syntax>(&mut self, bytes: &[u8]) -> Option<usize> {
+        if S::PYTHON || !self.reader.in_plain_string() {
+            return None;
+        }
+        let room = MAX_NAME - self.text.as_bytes().len();
+        let plain = |&&byte: &&u8| is_plain(byte) && byte != 0x7f;
+        let count = bytes.iter().take(room).take_while(plain).count();
+        self.text.push(&bytes[..count]);
+        (count > 0).then_some(count)
+    }
+
+    /// A fast path for one byte of a key or name.
+    fn plain_byte<S: Syntax>(&mut self, byte: u8) -> Option<Progress> {
+        if S::PYTHON || !is_plain(byte) || !self.reader.in_plain_string() {
+            return None;
+        }
+        self.too_long |= !self.text.push(&[byte]);
+        Some(Progress::More)
+    }
+
+    /// Takes one byte of a key or name. Byte by byte, so that it is exact where the text stops fitting.
+    fn byte<S: Syntax>(&mut self, byte: u8) -> Progress {
+        if let Some(progress) = fast_paths::attempt(|| self.plain_byte::<S>(byte)) {
+            return progress;
+        }
+        let bytes = [byte];
+        let (progress, json) = self.reader.feed::<S>(&bytes, usize::MAX, &Begins::NOTHING);
+        self.unescaped.clear();
+        self.unescaper.feed(json, &mut self.unescaped);
+        self.too_long |= !self.text.push(&self.unescaped);
+        progress
+    }
+
+    /// Bytes of a key.
+    fn in_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Step {
+        // A strict shape has to look at each byte: it may be the one that does not fit.
+        if (self.named || !shape.strict)
+            && let Some(count) = fast_paths::attempt(|| self.plain_text::<S>(bytes))
+        {
+            return Step::Taken(count);
+        }
+        let progress = self.byte::<S>(bytes[0]);
+        if !self.named && (self.too_long || self.reader.malformed()) {
+            return Step::Bad;
+        }
+        if !self.named && shape.strict && !shape.knows(self.text.as_bytes()) {
+            return Step::Bad;
+        }
+        let Progress::Done(count) = progress else { return Step::Taken(1) };
+        self.malformed |= self.reader.malformed();
+        self.end_key(shape, count)
+    }
+
+    fn end_key(&mut self, shape: &CallShape, count: usize) -> Step {
+        let key = self.text.as_bytes();
+        let role = if self.too_long { Role::Other } else { shape.role(key, self.depth) };
+        if shape.strict && !self.named && !shape.is_known(key, self.depth) {
+            return Step::Bad;
+        }
+        if role == Role::NameAsKey && !self.named && !is_name(key) {
+            return Step::Bad;
+        }
+        let again = match role {
+            Role::Name | Role::NameAsKey => self.named,
+            Role::Arguments => self.has_arguments,
+            Role::Function => self.has_function,
+            Role::Id => self.has_id,
+            Role::Other => false,
+        };
+        self.malformed |= again;
+        self.role = if again { Role::Other } else { role };
+        self.at = At::Colon;
+        Step::Taken(count)
+    }
+
+    /// Bytes of a value.
+    fn in_value<S: Syntax>(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Step {
+        match self.role {
+            Role::Name => return self.in_name::<S>(bytes),
+            Role::Id => return self.in_id::<S>(bytes),
+            _ => {}
+        }
+        // Piece by piece what is written stays small, however long the value is.
+        let bytes = match bytes.get(..PIECE) {
+            Some(piece) if S::PYTHON => &bytes[..whole_characters(piece)],
+            _ => bytes,
+        };
+        let Self { reader, arguments, .. } = self;
+        let (progress, json) = reader.feed::<S>(bytes, from, stops);
+        let (count, done) = match progress {
+            Progress::Done(count) => (count, true),
+            Progress::Stop(count) => (count, false),
+            Progress::More => (bytes.len(), false),
+        };
+        let mut piece = Piece::Nothing;
+        if self.role == Role::Arguments {
+            self.has_arguments = true;
+            piece = match S::PYTHON {
+                true => arguments.feed_written(reader.written(), self.named, done),
+                false => arguments.feed(json, self.named, done, false),
+            };
+        }
+        if done {
+            self.end_value();
+        }
+        match piece {
+            Piece::AsItIs => Step::Report(Part::Arguments(count), count),
+            Piece::Written => Step::Report(Part::Written, count),
+            Piece::Nothing if matches!(progress, Progress::Stop(0)) => Step::Report(Part::Stop, 0),
+            Piece::Nothing => Step::Taken(count),
+        }
+    }
+
+    fn end_value(&mut self) {
+        self.malformed |= self.reader.malformed();
+        self.at = At::After;
+    }
+
+    /// Bytes of the name.
+    fn in_name<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
+        if let Some(count) = fast_paths::attempt(|| self.plain_text::<S>(bytes)) {
+            return Step::Taken(count);
+        }
+        let from = self.text.as_bytes().len();
+        let progress = self.byte::<S>(bytes[0]);
+        let control = self.text.as_bytes()[from..].iter().any(u8::is_ascii_control);
+        if control || self.too_long || self.reader.malformed() {
+            return Step::Bad;
+        }
+        let Progress::Done(_) = progress else { return Step::Taken(1) };
+        if !is_name(self.text.as_bytes()) {
+            return Step::Bad;
+        }
+        self.named = true;
+        self.end_value();
+        Step::Report(Part::Name(None), 1)
+    }
+
+    /// Bytes of an id: a string, or a number taken as it is written.
+    fn in_id<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
+        let (progress, json) = self.reader.feed::<S>(bytes, usize::MAX, &Begins::NOTHING);
+        if self.id_quoted.is_none() {
+            self.id_quoted = json.first().map(|&byte| byte == b'"');
+        }
+        let text = self.id_quoted == Some(true);
+        if text {
+            self.unescaped.clear();
+            self.unescaper.feed(json, &mut self.unescaped);
+            self.too_long |= !self.text.push(&self.unescaped);
+        } else {
+            self.too_long |= !self.text.push(json);
+        }
+        let Progress::Done(count) = progress else { return Step::Taken(bytes.len()) };
+        let id = self.text.as_bytes();
+        let number = id.first().is_some_and(|byte| matches!(byte, b'-' | b'0'..=b'9'));
+        // `null` says that there is none.
+        let none = id.is_empty() || (!text && !number);
+        self.malformed |= self.too_long || (!text && none && id != b"null");
+        if !none && !self.too_long {
+            self.has_id = true;
+            self.id.set(id);
+        }
+        self.end_value();
+        if self.named && self.has_id { Step::Report(Part::Id, count) } else { Step::Taken(count) }
+    }
+}
+
+/// Whether a function may be called that.
+fn is_name(text: &[u8]) -> bool {
+    !text.is_empty() && !text.iter().any(u8::is_ascii_control)
+}
+
+#[cfg(test)]
+mod tests;

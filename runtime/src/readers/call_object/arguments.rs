@@ -1,0 +1,190 @@
+//! The arguments of a call object, on their way from the object's JSON to the call's.
+
+use crate::readers::json::{Kind, Progress, Scanner, Unescaper, is_space};
+
+/// Passes the arguments on: those that are given as JSON text in a string as that text, all else as they stand.
+/// As long as the name is not known they are kept.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Arguments {
+    form: Form,
+    /// What came before the name.
+    held: Vec<u8>,
+    /// A word that may be `null`, so far.
+    null: Vec<u8>,
+    text: InString,
+    /// What is to be passed on, where it is not the bytes as they came.
+    out: Vec<u8>,
+    malformed: bool,
+}
+
+/// What is to be passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    Nothing,
+    /// The bytes as they came.
+    AsItIs,
+    /// What was written.
+    Written,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Form {
+    #[default]
+    Unknown,
+    /// A word that may be `null`.
+    Null,
+    Native,
+    InString,
+}
+
+/// Arguments given as JSON text in a string.
+#[derive(Debug, Clone, Default)]
+struct InString {
+    unescaper: Unescaper,
+    check: Scanner,
+    /// The text has a byte that is not white space.
+    started: bool,
+    /// The value in it ended.
+    ended: bool,
+    malformed: bool,
+}
+
+impl InString {
+    /// Writes the text of the next bytes.
+    fn feed(&mut self, json: &[u8], out: &mut Vec<u8>) {
+        self.unescaper.feed(json, out);
+        self.started |= !out.iter().copied().all(is_space);
+        let mut taken = 0;
+        if !self.ended {
+            match self.check.feed(out) {
+                Progress::Done(count) => {
+                    self.ended = true;
+                    taken = count;
+                }
+                _ => taken = out.len(),
+            }
+        }
+        self.malformed |= self.check.malformed() || !out[taken..].iter().copied().all(is_space);
+    }
+
+    /// The string ended: no text at all stands for no arguments, all else has to be an object.
+    fn end(&mut self) {
+        let object = self.check.kind() == Some(Kind::Object) && self.check.finish();
+        self.malformed |= self.started && !object;
+    }
+
+    fn reset(&mut self) {
+        self.unescaper = Unescaper::new();
+        self.check.reset();
+        self.started = false;
+        self.ended = false;
+        self.malformed = false;
+    }
+}
+
+impl Arguments {
+    pub(super) fn reset(&mut self) {
+        if self.form == Form::InString {
+            self.text.reset();
+        }
+        self.form = Form::Unknown;
+        self.held.clear();
+        self.null.clear();
+        self.out.clear();
+        self.malformed = false;
+    }
+
+    /// The value is an object, and the name is known.
+    #[inline]
+    pub(super) fn begin_native(&mut self) {
+        self.form = Form::Native;
+    }
+
+    /// Takes the next bytes of the value's JSON text, with `done` its last ones. Where the name is known, says what is
+    /// to be passed on; `written` of JSON that stands in no input.
+    pub(super) fn feed(&mut self, json: &[u8], named: bool, done: bool, written: bool) -> Piece {
+        self.out.clear();
+        self.begin(json);
+        match self.form {
+            Form::Unknown => {}
+            Form::Null => {
+                self.null.extend_from_slice(json);
+                if done && self.null != b"null" {
+                    self.out.append(&mut self.null);
+                }
+            }
+            Form::InString => {
+                self.text.feed(json, &mut self.out);
+                if done {
+                    self.text.end();
+                    self.malformed |= self.text.malformed;
+                }
+            }
+            Form::Native if json.is_empty() => {}
+            Form::Native if named && !written => return Piece::AsItIs,
+            Form::Native => self.out.extend_from_slice(json),
+        }
+        if self.out.is_empty() {
+            return Piece::Nothing;
+        }
+        if named {
+            return Piece::Written;
+        }
+        self.held.append(&mut self.out);
+        Piece::Nothing
+    }
+
+    /// The same for JSON that was written: it is taken over where it is passed on as it is.
+    pub(super) fn feed_written(&mut self, json: &mut Vec<u8>, named: bool, done: bool) -> Piece {
+        self.begin(json);
+        if !named || self.form != Form::Native || json.is_empty() {
+            return self.feed(json, named, done, true);
+        }
+        std::mem::swap(&mut self.out, json);
+        Piece::Written
+    }
+
+    /// What the value is, by its first byte.
+    fn begin(&mut self, json: &[u8]) {
+        if self.form == Form::Unknown {
+            self.form = match json.first() {
+                None => Form::Unknown,
+                Some(b'"') => Form::InString,
+                Some(b'n') => Form::Null,
+                Some(_) => Form::Native,
+            };
+        }
+    }
+
+    /// The input ended inside the value, with these bytes held back. Returns whether something was written.
+    pub(super) fn abort(&mut self, json: &[u8]) -> bool {
+        if self.feed(json, true, false, true) == Piece::Nothing {
+            self.out.clear();
+        }
+        self.out.append(&mut self.null);
+        !self.out.is_empty()
+    }
+
+    /// The name is known: what was kept is written. Returns whether there is something.
+    pub(super) fn release(&mut self) -> bool {
+        if self.held.is_empty() {
+            return false;
+        }
+        std::mem::swap(&mut self.held, &mut self.out);
+        self.held.clear();
+        true
+    }
+
+    pub(super) fn written(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Whether bytes are passed on as they come.
+    pub(super) fn pass_on(&self) -> bool {
+        self.form == Form::Native
+    }
+
+    pub(super) fn malformed(&self) -> bool {
+        self.malformed || self.text.malformed
+    }
+}

@@ -1,0 +1,186 @@
+//! The shortcut for objects as nearly all are written: heads of short strings, and arguments right behind the name.
+
+use super::syntax::Syntax;
+use super::{At, CallObject, Head, Rest};
+use crate::byte_set::Begins;
+use crate::inline_string::InlineString;
+use crate::program::CallShape;
+use crate::program::call_shape::Role;
+use crate::readers::json::{Progress, is_space, printable_len};
+
+impl CallObject {
+    /// The start of an object as nearly all are written, all of it at hand: what is before the name are short strings, and
+    /// so is the name. Gives its length, up to the name's end.
+    pub(super) fn usual_head<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Option<(Head, usize)> {
+        // From a text to the quote that closes it, by what follows that.
+        let place = |text: &[u8], after: &[u8]| {
+            let end = bytes.len() - after.len() - 1;
+            (end - text.len(), end)
+        };
+        let mut rest = after_space(bytes.strip_prefix(b"{")?);
+        let (mut depth, mut id) = (1, None);
+        let (name, at) = loop {
+            // The most usual one needs no look at the others.
+            if let Some(value) = after_key::<S>(rest, &shape.name_field)
+                && shape.role(shape.name_field.as_bytes(), depth) == Role::Name
+            {
+                let (name, after) = usual_string::<S>(value)?;
+                (self.at, self.role, rest) = (At::After, Role::Name, after);
+                break (name, place(name, after));
+            }
+            let (key, after) = usual_string::<S>(rest)?;
+            let value = after_space(after_space(after).strip_prefix(b":")?);
+            let known = !shape.strict || shape.is_known(key, depth);
+            rest = match shape.role(key, depth) {
+                _ if !known => return None,
+                Role::NameAsKey => {
+                    let colon = after.strip_prefix(b":")?;
+                    (self.at, self.role, rest) = (At::Value, Role::Arguments, colon);
+                    break (key, place(key, after));
+                }
+                Role::Function if depth == 1 => {
+                    depth = 2;
+                    rest = after_space(value.strip_prefix(b"{")?);
+                    continue;
+                }
+                Role::Id if id.is_none() => {
+                    let (text, after) = usual_string::<S>(value)?;
+                    self.id.set(text);
+                    id = Some(place(text, after));
+                    after
+                }
+                Role::Other => usual_string::<S>(value)?.1,
+                _ => return None,
+            };
+            rest = after_space(after_space(rest).strip_prefix(b",")?);
+        };
+        self.has_id = id.is_some();
+        self.text.set(name);
+        self.depth = depth;
+        self.has_function = depth == 2;
+        self.named = true;
+        Some((Head { name: at, id }, bytes.len() - rest.len()))
+    }
+
+    /// The rest of such an object, right behind its name, as far as it is at hand: what comes between, the arguments, what
+    /// closes it.
+    pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
+        let from = self.usual_key::<S>(shape, bytes, stops)?;
+        if S::PYTHON {
+            // Those are translated.
+            return Some(Rest { arguments: (from, from), id: None, taken: from, done: false });
+        }
+        let mut rest = &bytes[from..];
+        let progress = self.reader.scanner().feed_until(rest, 0, stops);
+        self.has_arguments = true;
+        self.arguments.begin_native();
+        let count = match progress {
+            Progress::More => rest.len(),
+            Progress::Done(count) | Progress::Stop(count) => count,
+        };
+        let arguments = (from, from + count);
+        rest = &rest[count..];
+        let mut id = None;
+        if let Progress::Done(_) = progress {
+            self.end_value();
+            let plain = !b"{},:\"".iter().any(|&byte| stops.firsts.has(byte));
+            while plain && self.depth > 0 {
+                match after_space(rest) {
+                    [b'}', after @ ..] => {
+                        self.depth -= 1;
+                        rest = after;
+                    }
+                    [b',', after @ ..] if !self.has_id => {
+                        let value = after_key::<S>(after_space(after), &shape.id_field);
+                        let Some((text, after)) = value.and_then(usual_string::<S>) else { break };
+                        self.has_id = true;
+                        self.id.set(text);
+                        let end = bytes.len() - after.len() - 1;
+                        id = Some((end - text.len(), end));
+                        rest = after;
+                    }
+                    _ => break,
+                }
+            }
+            if self.depth == 0 {
+                self.at = At::Done;
+            }
+        }
+        Some(Rest { arguments, id, taken: bytes.len() - rest.len(), done: self.at == At::Done })
+    }
+
+    /// What stands between the name and the arguments; from there on it is their reader's. Gives its length.
+    #[inline]
+    fn usual_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<usize> {
+        if !self.named || self.has_arguments {
+            return None;
+        }
+        let mut rest = bytes;
+        if self.at == At::After {
+            let elsewhere = (!shape.function_field.is_empty() && self.depth == 1) || shape.args_field.is_empty();
+            if elsewhere || b",\":".iter().any(|&byte| stops.firsts.has(byte)) {
+                return None;
+            }
+            let [b',', after @ ..] = rest else { return None };
+            rest = after_key::<S>(after_space(after), &shape.args_field)?;
+        } else {
+            (self.role == Role::Arguments).then_some(())?;
+            rest = after_space(rest);
+        }
+        // Only what is passed on as it stands.
+        let [b'{', ..] = rest else { return None };
+        self.begin::<S>();
+        self.role = Role::Arguments;
+        self.at = At::InValue;
+        Some(bytes.len() - rest.len())
+    }
+}
+
+/// What follows white space.
+#[inline]
+fn after_space(bytes: &[u8]) -> &[u8] {
+    match bytes {
+        [b' ' | b'\n', rest @ ..] => match rest {
+            [b' ' | b'\n', ..] => after_more_space(rest),
+            _ => rest,
+        },
+        _ => bytes,
+    }
+}
+
+#[inline(never)]
+fn after_more_space(bytes: &[u8]) -> &[u8] {
+    let solid = bytes.iter().position(|&byte| !is_space(byte));
+    solid.and_then(|solid| bytes.get(solid..)).unwrap_or_default()
+}
+
+/// A string of a few printable ASCII characters of which none is escaped, at least one; and what follows it.
+#[inline]
+fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (quote, rest) = usual_quote::<S>(bytes)?;
+    let most = &rest[..rest.len().min(InlineString::IN_PLACE + 1)];
+    let count = match quote {
+        b'"' => printable_len(most),
+        _ => most.iter().take_while(|&&byte| matches!(byte, b' '..=b'~') && byte != quote && byte != b'\\').count(),
+    };
+    let (text, after) = (rest.get(..count)?, rest.get(count..)?.strip_prefix(&[quote])?);
+    (1..=InlineString::IN_PLACE).contains(&count).then_some((text, after))
+}
+
+/// The quote that opens a string, and what follows it.
+#[inline]
+fn usual_quote<S: Syntax>(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let (&quote, rest) = bytes.split_first()?;
+    (quote == b'"' || (S::PYTHON && quote == b'\'')).then_some((quote, rest))
+}
+
+/// What follows a key and its colon.
+#[inline]
+fn after_key<'b, S: Syntax>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
+    if key.is_empty() {
+        return None;
+    }
+    let (quote, rest) = usual_quote::<S>(bytes)?;
+    let rest = rest.strip_prefix(key.as_bytes())?.strip_prefix(&[quote])?;
+    Some(after_space(after_space(rest).strip_prefix(b":")?))
+}

@@ -1,0 +1,79 @@
+//! One value of a call object, as JSON text, whichever syntax it is written in.
+
+use super::syntax::Syntax;
+use crate::byte_set::Begins;
+use crate::readers::json::{Progress, Scanner, room};
+use crate::readers::python::Translator;
+
+/// Reads one value at a time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reader {
+    json: Scanner,
+    literal: Translator,
+    /// What `literal` wrote of the last bytes.
+    out: Vec<u8>,
+}
+
+impl Reader {
+    /// Takes the next bytes; gives the JSON text of those that belong to the value. JSON stops before a byte outside
+    /// of strings with which one of `stops` may begin, at or after `from`; where strings begin and end in a Python literal
+    /// is not known.
+    pub(super) fn feed<'b, S: Syntax>(
+        &'b mut self,
+        bytes: &'b [u8],
+        from: usize,
+        stops: &Begins,
+    ) -> (Progress, &'b [u8]) {
+        if S::PYTHON {
+            self.out.clear();
+            self.out.reserve(room(bytes.len()));
+            let progress = self.literal.feed(bytes, &mut self.out);
+            return (progress, &self.out);
+        }
+        let progress = self.json.feed_until(bytes, from, stops);
+        match progress {
+            Progress::Done(count) | Progress::Stop(count) => (progress, &bytes[..count]),
+            _ => (progress, bytes),
+        }
+    }
+
+    /// What was written of the last bytes.
+    pub(super) fn written(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// The input ends inside the value: gives the JSON text that was held back.
+    pub(super) fn finish<S: Syntax>(&mut self) -> &[u8] {
+        self.out.clear();
+        if S::PYTHON {
+            self.literal.finish(&mut self.out);
+        }
+        &self.out
+    }
+
+    /// What reads JSON.
+    pub(super) fn scanner(&mut self) -> &mut Scanner {
+        &mut self.json
+    }
+
+    /// What reads Python.
+    pub(super) fn translator(&mut self) -> &mut Translator {
+        &mut self.literal
+    }
+
+    pub(super) fn malformed(&self) -> bool {
+        self.json.malformed() || self.literal.malformed()
+    }
+
+    /// Whether the next byte stands inside a JSON string, where only quotes and backslashes say anything.
+    pub(super) fn in_plain_string(&self) -> bool {
+        self.json.in_plain_string()
+    }
+
+    pub(super) fn reset<S: Syntax>(&mut self) {
+        self.json.reset();
+        if S::PYTHON {
+            self.literal.reset();
+        }
+    }
+}

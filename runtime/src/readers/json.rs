@@ -1,0 +1,500 @@
+//! JSON as bytes go by: a scanner that passes one value through untouched and says where it ends, and the
+//! small tools beside it that close cut-off JSON and write JSON strings.
+//!
+//! Nothing here recurses on the depth of its input, allocates in steady state, or fails: text that breaks a
+//! rule is flagged and still read to its end.
+
+use crate::byte_set::Begins;
+
+mod close;
+mod nesting;
+#[cfg(test)]
+pub(crate) mod testkit;
+mod text;
+
+pub use close::close;
+
+pub(crate) use nesting::Nesting;
+pub(crate) use text::{
+    Surrogates, Unescaper, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain,
+    next_special_or, printable_len, push_char, room,
+};
+
+/// How far a translator came with the bytes that it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All bytes were taken and more are wanted.
+    More,
+    /// The value is complete; it took this many bytes of the slice.
+    Done(usize),
+    /// At this offset, outside of strings, stands one of the bytes that were asked for.
+    Stop(usize),
+}
+
+/// What a JSON value is, as its first byte says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// `{…}`
+    Object,
+    /// `[…]`
+    Array,
+    /// `"…"`
+    String,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// `null`.
+    Null,
+    /// A bare word, which is no JSON.
+    Other,
+}
+
+/// How deep containers may nest before a value counts as malformed. It is still read to its end, and still
+/// without recursion; only the kinds of brackets are no longer compared.
+pub(crate) const MAX_DEPTH: usize = 100_000;
+
+const OBJECT: u8 = 0;
+const ARRAY: u8 = 1;
+
+/// Passes one JSON value through untouched and says where it ends.
+///
+/// The rules of RFC 8259 are checked on the way (white space, brackets, strings and their escapes, numbers,
+/// literals; also that surrogates come in pairs, which `serde_json` demands). The first offence makes the value
+/// [`malformed`](Self::malformed); from there on only brackets and strings are told apart, so that the value
+/// still ends at its closing bracket. Whether the bytes are UTF-8 is not looked at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scanner {
+    at: At,
+    nesting: Nesting,
+    /// Open brackets after the first offence; `nesting` counts them before it.
+    loose_depth: usize,
+    kind: Option<Kind>,
+    malformed: bool,
+    /// The string being read is an object's key.
+    in_key: bool,
+    /// The escape before was the first half of a surrogate pair.
+    high: bool,
+}
+
+/// Where in the grammar the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum At {
+    #[default]
+    Before,
+    /// A value must follow, after a colon or a comma.
+    Value,
+    ValueOrClose,
+    Key,
+    KeyOrClose,
+    Colon,
+    /// A comma or a closing bracket must follow.
+    After,
+    Text,
+    Escape,
+    Hex {
+        left: u8,
+        unit: u16,
+    },
+    Number(Number),
+    Word(Word, u8),
+    /// Between strings of a malformed container.
+    Loose,
+    /// In a malformed scalar that is the whole value.
+    LooseScalar,
+    Done,
+}
+
+/// What of a number was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    Minus,
+    Zero,
+    Integer,
+    Point,
+    Fraction,
+    E,
+    ESign,
+    Exponent,
+}
+
+impl Number {
+    pub(crate) fn first(byte: u8) -> Option<Self> {
+        match byte {
+            b'-' => Some(Self::Minus),
+            b'0' => Some(Self::Zero),
+            b'1'..=b'9' => Some(Self::Integer),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(self, byte: u8) -> Option<Self> {
+        Some(match (self, byte) {
+            (Self::Minus, b'0') => Self::Zero,
+            (Self::Minus | Self::Integer, b'0'..=b'9') => Self::Integer,
+            (Self::Zero | Self::Integer, b'.') => Self::Point,
+            (Self::Point | Self::Fraction, b'0'..=b'9') => Self::Fraction,
+            (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => Self::E,
+            (Self::E, b'+' | b'-') => Self::ESign,
+            (Self::E | Self::ESign | Self::Exponent, b'0'..=b'9') => Self::Exponent,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn is_whole(self) -> bool {
+        matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::Exponent)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    True,
+    False,
+    Null,
+}
+
+impl Word {
+    fn text(self) -> &'static [u8] {
+        match self {
+            Self::True => b"true",
+            Self::False => b"false",
+            Self::Null => b"null",
+        }
+    }
+}
+
+/// Whether a byte can be part of a number or a bare word: such a byte never ends one.
+pub(crate) fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')
+}
+
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// What a step did with its byte.
+enum Step {
+    Taken,
+    /// The value ended with this byte.
+    Last,
+    /// The value ended before this byte.
+    Ended,
+    /// Not taken: the state changed and looks at the byte again.
+    Again,
+}
+
+impl Scanner {
+    /// A scanner before its value.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next bytes. `More`: all of them belong to the value (or are white space before it). `Done(n)`: the
+    /// value is complete, and `n` bytes belong to it; a number or literal ends before the first byte that
+    /// cannot be part of it, all else with its closing byte. Never a misfit: where no value begins at all, it is
+    /// `Done` before the offending byte, [`malformed`](Self::malformed) and of no [kind](Self::kind).
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
+        self.feed_until(bytes, 0, &Begins::NOTHING)
+    }
+
+    /// The same, but `Stop(n)` before a byte outside of strings with which one of `stops` may begin, at or after `from`.
+    pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
+        if self.at == At::Done {
+            return Progress::Done(0);
+        }
+        let mut taken = 0;
+        while let Some(&byte) = bytes.get(taken) {
+            if self.at == At::Text {
+                taken += self.text(&bytes[taken..]);
+                if self.at == At::Done {
+                    return Progress::Done(taken);
+                }
+                continue;
+            }
+            if taken >= from && stops.at(bytes, taken) && !self.in_string() {
+                return Progress::Stop(taken);
+            }
+            match self.step(byte) {
+                Step::Taken => taken += 1,
+                Step::Last => return Progress::Done(taken + 1),
+                Step::Ended => return Progress::Done(taken),
+                Step::Again => {}
+            }
+        }
+        if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
+    }
+
+    /// The input ends here: whether the value is complete. A number or literal at the end of the input is, if it
+    /// has all its bytes.
+    pub(crate) fn finish(&mut self) -> bool {
+        let complete = match self.at {
+            At::Done | At::LooseScalar => true,
+            At::Number(number) => self.depth() == 0 && number.is_whole(),
+            At::Word(word, read) => self.depth() == 0 && usize::from(read) == word.text().len(),
+            _ => false,
+        };
+        if complete {
+            self.at = At::Done;
+        }
+        complete
+    }
+
+    /// Makes the scanner new, keeping its memory.
+    pub(crate) fn reset(&mut self) {
+        self.at = At::Before;
+        self.nesting.clear();
+        self.loose_depth = 0;
+        self.kind = None;
+        self.malformed = false;
+        self.in_key = false;
+        self.high = false;
+    }
+
+    /// Whether the value broke a rule so far.
+    pub(crate) fn malformed(&self) -> bool {
+        self.malformed
+    }
+
+    /// Whether the next byte stands inside a string.
+    pub(crate) fn in_string(&self) -> bool {
+        matches!(self.at, At::Text | At::Escape | At::Hex { .. })
+    }
+
+    /// Whether the next byte stands inside a string, and only a quote or a backslash would end the stretch.
+    #[inline]
+    pub(crate) fn in_plain_string(&self) -> bool {
+        self.at == At::Text && !self.high
+    }
+
+    /// What the value is, once its first byte was seen.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.kind
+    }
+
+    /// How many brackets are open.
+    pub(crate) fn depth(&self) -> usize {
+        if self.malformed { self.loose_depth } else { self.nesting.len() }
+    }
+
+    /// Takes a stretch of a string, up to and with its closing quote or the backslash of an escape.
+    #[inline]
+    fn text(&mut self, bytes: &[u8]) -> usize {
+        if self.high && bytes[0] != b'\\' {
+            self.high = false;
+            self.offend();
+        }
+        let mut taken = 0;
+        loop {
+            let (end, closed) = match self.high {
+                false => text::string_end(bytes, taken),
+                true => (taken, false),
+            };
+            taken = end;
+            if closed {
+                self.end_string();
+                return taken;
+            }
+            match bytes.get(taken) {
+                None => return taken,
+                Some(b'\\') => {
+                    self.at = At::Escape;
+                    return taken + 1;
+                }
+                Some(_) => {
+                    self.offend();
+                    taken += 1;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, byte: u8) -> Step {
+        match self.at {
+            At::After | At::Colon if is_space(byte) => Step::Taken,
+            At::After => self.after(byte),
+            At::Colon if byte == b':' => self.go(At::Value),
+            At::Key | At::KeyOrClose if byte == b'"' => {
+                self.in_key = true;
+                self.go(At::Text)
+            }
+            At::KeyOrClose if byte == b'}' => self.close(),
+            At::ValueOrClose if byte == b']' => self.close(),
+            At::Before | At::Value | At::ValueOrClose | At::Key | At::KeyOrClose if is_space(byte) => Step::Taken,
+            At::Before | At::Value | At::ValueOrClose => self.value(byte),
+            At::Colon | At::Key | At::KeyOrClose => self.lose(),
+            At::Number(number) => match number.next(byte) {
+                Some(next) => self.go(At::Number(next)),
+                None if is_token(byte) => self.lose(),
+                None => self.end_scalar(number.is_whole()),
+            },
+            At::Word(word, read) => {
+                let text = word.text();
+                match text.get(usize::from(read)) {
+                    Some(&wanted) if wanted == byte => self.go(At::Word(word, read + 1)),
+                    None if !is_token(byte) => self.end_scalar(true),
+                    Some(_) if !is_token(byte) => self.end_scalar(false),
+                    _ => self.lose(),
+                }
+            }
+            At::Escape => self.escape(byte),
+            At::Hex { left, unit } => self.hex(left, unit, byte),
+            At::Loose => self.loose(byte),
+            At::LooseScalar if is_token(byte) => Step::Taken,
+            At::LooseScalar | At::Done => {
+                self.at = At::Done;
+                Step::Ended
+            }
+            // The caller takes stretches of text at a time.
+            At::Text => Step::Again,
+        }
+    }
+
+    fn go(&mut self, at: At) -> Step {
+        self.at = at;
+        Step::Taken
+    }
+
+    /// The first byte of a value.
+    fn value(&mut self, byte: u8) -> Step {
+        let (kind, at) = match byte {
+            b'{' => (Kind::Object, At::KeyOrClose),
+            b'[' => (Kind::Array, At::ValueOrClose),
+            b'"' => (Kind::String, At::Text),
+            b't' => (Kind::Boolean, At::Word(Word::True, 1)),
+            b'f' => (Kind::Boolean, At::Word(Word::False, 1)),
+            b'n' => (Kind::Null, At::Word(Word::Null, 1)),
+            _ => match Number::first(byte) {
+                Some(number) => (Kind::Number, At::Number(number)),
+                None if self.at != At::Before => return self.lose(),
+                None => {
+                    self.malformed = true;
+                    if !is_token(byte) {
+                        self.at = At::Done;
+                        return Step::Ended;
+                    }
+                    (Kind::Other, At::LooseScalar)
+                }
+            },
+        };
+        self.kind.get_or_insert(kind);
+        match kind {
+            Kind::Object | Kind::Array if self.nesting.len() >= MAX_DEPTH => return self.lose(),
+            Kind::Object => self.nesting.push(OBJECT),
+            Kind::Array => self.nesting.push(ARRAY),
+            Kind::String => self.in_key = false,
+            _ => {}
+        }
+        self.go(at)
+    }
+
+    /// The byte after a value in a container.
+    fn after(&mut self, byte: u8) -> Step {
+        match (byte, self.nesting.last()) {
+            (b',', Some(OBJECT)) => self.go(At::Key),
+            (b',', Some(_)) => self.go(At::Value),
+            (b'}', Some(OBJECT)) => self.close(),
+            (b']', Some(ARRAY)) => self.close(),
+            _ => self.lose(),
+        }
+    }
+
+    fn close(&mut self) -> Step {
+        self.nesting.pop();
+        if self.nesting.len() == 0 {
+            self.at = At::Done;
+            return Step::Last;
+        }
+        self.go(At::After)
+    }
+
+    /// A number or literal ended before the byte at hand.
+    fn end_scalar(&mut self, whole: bool) -> Step {
+        if !whole {
+            self.offend();
+        }
+        if self.depth() == 0 {
+            self.at = At::Done;
+            return Step::Ended;
+        }
+        self.at = if whole { At::After } else { At::Loose };
+        Step::Again
+    }
+
+    fn end_string(&mut self) {
+        self.at = match (self.malformed, self.in_key) {
+            _ if self.depth() == 0 => At::Done,
+            (true, _) => At::Loose,
+            (false, true) => At::Colon,
+            (false, false) => At::After,
+        };
+    }
+
+    fn escape(&mut self, byte: u8) -> Step {
+        if self.high && byte != b'u' {
+            self.high = false;
+            self.offend();
+        }
+        match byte {
+            b'u' => return self.go(At::Hex { left: 4, unit: 0 }),
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+            _ => self.offend(),
+        }
+        self.go(At::Text)
+    }
+
+    fn hex(&mut self, left: u8, unit: u16, byte: u8) -> Step {
+        let Some(digit) = char::from(byte).to_digit(16) else {
+            self.high = false;
+            self.offend();
+            self.at = At::Text;
+            return Step::Again;
+        };
+        let unit = unit << 4 | digit as u16;
+        if left > 1 {
+            return self.go(At::Hex { left: left - 1, unit });
+        }
+        let low = matches!(unit, 0xdc00..=0xdfff);
+        if low != self.high {
+            self.offend();
+        }
+        self.high = matches!(unit, 0xd800..=0xdbff);
+        self.go(At::Text)
+    }
+
+    /// A byte between the strings of a malformed container.
+    fn loose(&mut self, byte: u8) -> Step {
+        match byte {
+            b'"' => self.at = At::Text,
+            b'{' | b'[' => self.loose_depth += 1,
+            b'}' | b']' => {
+                self.loose_depth -= 1;
+                if self.loose_depth == 0 {
+                    self.at = At::Done;
+                    return Step::Last;
+                }
+            }
+            _ => {}
+        }
+        Step::Taken
+    }
+
+    /// Notes an offence; the state stays.
+    fn offend(&mut self) {
+        if !self.malformed {
+            self.loose_depth = self.nesting.len();
+            self.malformed = true;
+        }
+    }
+
+    /// Notes an offence outside a string, and goes on loosely with the byte at hand.
+    fn lose(&mut self) -> Step {
+        self.offend();
+        self.at = if self.loose_depth == 0 { At::LooseScalar } else { At::Loose };
+        Step::Again
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,501 @@
+//! One value whose strings stand raw between quote tokens, translated to JSON as it comes: objects have bare keys, and
+//! nothing is escaped.
+//!
+//! Whatever the bytes are, the JSON is well-formed once the value is complete: what breaks the rules is flagged,
+//! mended in the simplest way, and read on.
+
+use memchr::{memchr, memchr2};
+
+use crate::byte_set::ByteSet;
+use crate::readers::json::{MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, escape_bytes_into};
+use crate::readers::python::{begun_word, word};
+use crate::utf8::Utf8Carry;
+
+const OBJECT: u8 = 0;
+const ARRAY: u8 = 1;
+
+/// The longest number, in bytes; what is longer is a word. Only numbers wait for their end.
+const MAX_NUMBER: usize = 4300;
+
+/// The longest white space within a bare key, in bytes; the rest of it is dropped.
+const MAX_KEY_SPACE: usize = 64;
+
+/// Translates one value with quote tokens into JSON.
+///
+/// * A string is all that stands between two quote tokens, whatever it is.
+/// * An object is `{key:value,key:value}`. A bare key is all up to the colon (or to a closing brace, which it must not
+///   hold), without the white space around it; a key may also be a string.
+/// * An array is `[value,value]`.
+/// * Numbers are JSON's; `true`, `false` and `null` are read as JSON and as Python spells them.
+/// * JSON's own strings are strings too.
+/// * Any other word becomes a string, and is malformed.
+///
+/// White space and a comma too many before a closing bracket do not matter. Separators are written as `", "` and
+/// `": "`. Bytes that are not UTF-8 become U+FFFD, and are malformed; every call writes whole characters. Strings and
+/// keys are written as they come, but for what may be the beginning of the token that ends them; only a number or
+/// literal waits for its end.
+///
+/// The quote token is the same in all calls. It begins with none of `{}],:` and no white space; where it begins with `[`,
+/// that opens no list, and where it begins with what numbers and words have, that ends them. The empty one never occurs. If
+/// it begins as JSON's strings do, there are none of those.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Translator {
+    at: At,
+    nesting: Nesting,
+    /// So many bytes of a quote token were read, and are held.
+    matched: usize,
+    /// The number or literal being read; in a bare key, the white space that may end it.
+    token: Vec<u8>,
+    /// How far that is a number.
+    number: Option<Number>,
+    /// Reads JSON's strings.
+    scanner: Scanner,
+    unescaper: Unescaper,
+    /// What `unescaper` wrote of the last bytes.
+    unescaped: Vec<u8>,
+    carry: Utf8Carry,
+    malformed: bool,
+    /// The string being read is an object's key.
+    in_key: bool,
+    /// The innermost container has an item already.
+    has_items: bool,
+    /// The bytes at hand are known to be UTF-8.
+    valid: bool,
+}
+
+/// Where in the grammar the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum At {
+    #[default]
+    Before,
+    /// An item of an array or its closing bracket.
+    Item,
+    /// A key or the closing brace.
+    Key,
+    BareKey,
+    Colon,
+    Value,
+    /// A comma or a closing bracket.
+    After,
+    /// What may be a number or literal.
+    Token,
+    /// A word that is neither.
+    Word,
+    /// Between quote tokens.
+    Text,
+    /// In a string as JSON has it.
+    Json,
+    Done,
+}
+
+/// What stands between values, or begins one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Quote,
+    Byte(u8),
+}
+
+impl Translator {
+    /// Takes the next bytes and appends their JSON. `More`: all were taken. `Done(n)`: the value is complete, and `n`
+    /// bytes belong to it; a number and a word end before the first byte that is not theirs. Where no value begins at
+    /// all it is `Done` before the offending byte, malformed, and with nothing written. Never a misfit.
+    pub(crate) fn feed(&mut self, quote: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> Progress {
+        self.matched = self.matched.min(quote.len().saturating_sub(1));
+        let mut taken = 0;
+        while self.at != At::Done {
+            let rest = &bytes[taken..];
+            let Some(&byte) = rest.first() else { return Progress::More };
+            taken += self.step(quote, byte, rest, out);
+        }
+        Progress::Done(taken)
+    }
+
+    /// The same for whole characters.
+    pub(crate) fn feed_text(&mut self, quote: &[u8], text: &str, out: &mut Vec<u8>) -> Progress {
+        self.valid = true;
+        let progress = self.feed(quote, text.as_bytes(), out);
+        self.valid = false;
+        progress
+    }
+
+    /// The input ends here: writes what was held back, and says whether the value is complete. Of one that is not, the
+    /// output is the beginning of its JSON.
+    pub(crate) fn finish(&mut self, quote: &[u8], out: &mut Vec<u8>) -> bool {
+        let outermost = self.nesting.len() == 0;
+        let whole = outermost && self.at == At::Token && self.literal().is_some();
+        let held = &quote[..self.matched.min(quote.len())];
+        self.matched = 0;
+        match self.at {
+            At::Token if whole => self.end_token(out),
+            At::Token => {
+                let word = begun_word(&self.token);
+                out.extend_from_slice(word.map_or(&self.token, |(_, json)| &json[..self.token.len()]));
+                self.token.clear();
+            }
+            At::Word if outermost => self.end_string(out),
+            At::Text => {
+                self.text(held, out);
+                self.end_text(out);
+            }
+            At::Word | At::Json | At::BareKey => self.end_text(out),
+            _ => {}
+        }
+        self.at == At::Done
+    }
+
+    /// Whether the value broke a rule so far.
+    pub(crate) fn malformed(&self) -> bool {
+        self.malformed
+    }
+
+    /// Makes the translator new, keeping its memory.
+    pub(crate) fn reset(&mut self) {
+        let mut old = std::mem::take(self);
+        old.nesting.clear();
+        old.token.clear();
+        old.scanner.reset();
+        old.unescaped.clear();
+        self.nesting = old.nesting;
+        self.token = old.token;
+        self.scanner = old.scanner;
+        self.unescaped = old.unescaped;
+    }
+
+    /// Between quote tokens: the byte that may end the string.
+    pub(crate) fn string_ends(&self, quote: &[u8]) -> Option<ByteSet> {
+        let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
+        let first = quote.first()?;
+        text.then(|| ByteSet::EMPTY.with(*first))
+    }
+
+    /// Takes bytes at the start of `rest`, which is `byte` and more; gives their count. None: the state changed and
+    /// looks at the byte again.
+    fn step(&mut self, quote: &[u8], byte: u8, rest: &[u8], out: &mut Vec<u8>) -> usize {
+        match self.at {
+            _ if self.matched > 0 => self.quote(quote, rest, out),
+            At::Text => {
+                let plain = quote.first().and_then(|&first| memchr(first, rest)).unwrap_or(rest.len());
+                self.text(&rest[..plain], out);
+                if plain < rest.len() { plain + self.quote(quote, &rest[plain..], out) } else { plain }
+            }
+            At::Json => self.json(rest, out),
+            At::BareKey => self.bare_key(rest, out),
+            At::Token => {
+                let count = rest.iter().take_while(|&&byte| goes_on(quote, byte)).count();
+                match count {
+                    0 => self.end_token(out),
+                    _ => self.token(&rest[..count], out),
+                }
+                count
+            }
+            At::Word => {
+                let end = rest.iter().position(|&byte| !goes_on(quote, byte));
+                self.text(&rest[..end.unwrap_or(rest.len())], out);
+                if end.is_some() {
+                    self.end_string(out);
+                }
+                end.unwrap_or(rest.len())
+            }
+            At::Done => 0,
+            _ if quote.first() == Some(&byte) => self.quote(quote, rest, out),
+            _ if byte.is_ascii_whitespace() => 1,
+            _ => self.structure(Sign::Byte(byte), out),
+        }
+    }
+
+    fn go(&mut self, at: At) -> usize {
+        self.at = at;
+        1
+    }
+
+    fn again(&mut self, at: At) -> usize {
+        self.at = at;
+        0
+    }
+
+    /// Bytes of a quote token, or the byte after the beginning of one.
+    fn quote(&mut self, quote: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
+        let fitting = quote[self.matched..].iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count();
+        if fitting > 0 {
+            self.matched += fitting;
+            if self.matched == quote.len() {
+                self.matched = 0;
+                if self.at == At::Text {
+                    self.end_string(out);
+                } else {
+                    while self.structure(Sign::Quote, out) == 0 {}
+                }
+            }
+            return fitting;
+        }
+        // Not the token; but it may begin with a later byte of those that are held.
+        let held = &quote[..self.matched];
+        let lost = (1..held.len()).find(|&start| held.starts_with(&held[start..])).unwrap_or(held.len());
+        self.matched -= lost;
+        match self.at {
+            At::Text => self.text(&held[..lost], out),
+            At::Key => {
+                self.matched = 0;
+                self.begin_bare_key(out);
+                self.key_text(held, out);
+            }
+            At::Before => {
+                self.matched = 0;
+                self.malformed = true;
+                self.at = At::Done;
+            }
+            _ => self.malformed = true,
+        }
+        0
+    }
+
+    /// What stands between values.
+    fn structure(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
+        let (begins, closes) = match sign {
+            Sign::Quote => (true, false),
+            Sign::Byte(b'{' | b'[' | b'"') => (true, false),
+            Sign::Byte(byte) => (is_word(byte) && byte != b':', matches!(byte, b'}' | b']')),
+        };
+        let comma = sign == Sign::Byte(b',');
+        match self.at {
+            At::Before if !begins => {
+                self.malformed = true;
+                self.again(At::Done)
+            }
+            At::Before | At::Value if begins => self.value(sign, out),
+            At::Item if begins => {
+                self.separate(out);
+                self.value(sign, out)
+            }
+            At::Key if !closes && !comma => self.key(sign, out),
+            At::Colon if sign == Sign::Byte(b':') => {
+                out.extend_from_slice(b": ");
+                self.go(At::Value)
+            }
+            At::Item | At::Key | At::After if closes => self.close(sign, out),
+            At::After if comma => self.go(self.next_item()),
+            // From here on it is malformed.
+            At::After if begins => {
+                self.malformed = true;
+                self.again(self.next_item())
+            }
+            At::Colon if begins || closes || comma => {
+                self.malformed = true;
+                out.extend_from_slice(b": ");
+                self.again(At::Value)
+            }
+            At::Value if closes || comma => {
+                self.malformed = true;
+                out.extend_from_slice(b"null");
+                self.again(At::After)
+            }
+            _ => {
+                self.malformed = true;
+                1
+            }
+        }
+    }
+
+    fn next_item(&self) -> At {
+        if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Item }
+    }
+
+    fn separate(&mut self, out: &mut Vec<u8>) {
+        if self.has_items {
+            out.extend_from_slice(b", ");
+        }
+        self.has_items = true;
+    }
+
+    /// The start of an object's key.
+    fn key(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
+        if matches!(sign, Sign::Quote | Sign::Byte(b'"')) {
+            self.separate(out);
+            self.in_key = true;
+            return self.string(sign, out);
+        }
+        self.malformed |= matches!(sign, Sign::Byte(b'{' | b'['));
+        self.begin_bare_key(out);
+        0
+    }
+
+    /// The start of a value.
+    fn value(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
+        self.in_key = false;
+        let (kind, open, at) = match sign {
+            Sign::Quote | Sign::Byte(b'"') => return self.string(sign, out),
+            Sign::Byte(b'{') => (OBJECT, b'{', At::Key),
+            Sign::Byte(b'[') => (ARRAY, b'[', At::Item),
+            Sign::Byte(_) => {
+                self.token.clear();
+                return self.again(At::Token);
+            }
+        };
+        self.malformed |= self.nesting.len() >= MAX_DEPTH;
+        self.nesting.push(kind);
+        self.has_items = false;
+        out.push(open);
+        self.go(at)
+    }
+
+    fn close(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
+        let kind = self.nesting.pop();
+        let (fitting, close) = if kind == Some(OBJECT) { (b'}', b'}') } else { (b']', b']') };
+        self.malformed |= sign != Sign::Byte(fitting);
+        out.push(close);
+        self.has_items = true;
+        self.in_key = false;
+        self.end_value();
+        1
+    }
+
+    fn end_value(&mut self) {
+        self.at = match self.nesting.len() {
+            0 => At::Done,
+            _ if self.in_key => At::Colon,
+            _ => At::After,
+        };
+    }
+
+    /// A stretch of what may be a number or literal.
+    fn token(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let mut rest = bytes.iter();
+        if self.token.is_empty() {
+            self.number = rest.next().and_then(|&byte| Number::first(byte));
+        }
+        self.number = rest.try_fold(self.number, |number, &byte| Some(Some(number?.next(byte)?))).flatten();
+        self.token.extend_from_slice(bytes);
+        let number = self.number.is_some() && self.token.len() <= MAX_NUMBER;
+        if !number && begun_word(&self.token).is_none() {
+            self.begin_word(out);
+        }
+    }
+
+    /// The JSON of the number or literal that was read, if it is a whole one.
+    fn literal(&mut self) -> Option<&[u8]> {
+        match self.number {
+            Some(number) => number.is_whole().then_some(&self.token),
+            None => word(&self.token),
+        }
+    }
+
+    fn end_token(&mut self, out: &mut Vec<u8>) {
+        if let Some(json) = self.literal() {
+            out.extend_from_slice(json);
+            self.token.clear();
+            self.end_value();
+        } else {
+            self.begin_word(out);
+            self.end_string(out);
+        }
+    }
+
+    /// What was read is neither number nor literal.
+    fn begin_word(&mut self, out: &mut Vec<u8>) {
+        self.malformed = true;
+        self.at = At::Word;
+        out.push(b'"');
+        self.held_text(out);
+    }
+
+    fn begin_bare_key(&mut self, out: &mut Vec<u8>) {
+        self.separate(out);
+        self.in_key = true;
+        self.token.clear();
+        self.at = At::BareKey;
+        out.push(b'"');
+    }
+
+    /// Takes a stretch of a bare key, up to what ends it.
+    fn bare_key(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let end = memchr2(b':', b'}', bytes);
+        let stretch = &bytes[..end.unwrap_or(bytes.len())];
+        self.key_text(stretch, out);
+        if end.is_some() {
+            self.token.clear();
+            self.end_string(out);
+        }
+        stretch.len()
+    }
+
+    /// Writes the text of a bare key, and holds the white space that may be its end.
+    fn key_text(&mut self, mut text: &[u8], out: &mut Vec<u8>) {
+        while !text.is_empty() {
+            let solid = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+            if solid > 0 {
+                self.held_text(out);
+                self.text(&text[..solid], out);
+            }
+            let space = text.len() - solid - text[solid..].trim_ascii_start().len();
+            let room = MAX_KEY_SPACE - self.token.len();
+            self.malformed |= space > room;
+            self.token.extend_from_slice(&text[solid..solid + space.min(room)]);
+            text = &text[solid + space..];
+        }
+    }
+
+    /// The start of a string.
+    fn string(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
+        out.push(b'"');
+        if sign == Sign::Quote {
+            return self.go(At::Text);
+        }
+        self.scanner.reset();
+        self.unescaper = Unescaper::new();
+        self.again(At::Json)
+    }
+
+    /// Takes a stretch of a string as JSON has it, quotes included.
+    fn json(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let progress = self.scanner.feed(bytes);
+        let taken = if let Progress::Done(taken) = progress { taken } else { bytes.len() };
+        self.malformed |= self.scanner.malformed();
+        let mut text = std::mem::take(&mut self.unescaped);
+        text.clear();
+        self.unescaper.feed(&bytes[..taken], &mut text);
+        self.text(&text, out);
+        self.unescaped = text;
+        if progress != Progress::More {
+            self.end_string(out);
+        }
+        taken
+    }
+
+    fn end_string(&mut self, out: &mut Vec<u8>) {
+        self.end_text(out);
+        out.push(b'"');
+        self.end_value();
+    }
+
+    /// Writes the held token as text.
+    fn held_text(&mut self, out: &mut Vec<u8>) {
+        let mut token = std::mem::take(&mut self.token);
+        self.text(&token, out);
+        token.clear();
+        self.token = token;
+    }
+
+    fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        if self.valid && self.carry.is_empty() {
+            return escape_bytes_into(text, out);
+        }
+        self.malformed |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
+    }
+
+    fn end_text(&mut self, out: &mut Vec<u8>) {
+        self.malformed |= self.carry.finish(&mut |text| escape_bytes_into(text.as_bytes(), out));
+    }
+}
+
+/// Whether a byte can be part of a word.
+fn is_word(byte: u8) -> bool {
+    !matches!(byte, 0..=b' ' | b',' | b'{' | b'}' | b'[' | b']' | b'(' | b')' | b'<' | 0x7f)
+}
+
+/// Whether a word that was begun goes on with this byte.
+fn goes_on(quote: &[u8], byte: u8) -> bool {
+    is_word(byte) && quote.first() != Some(&byte)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! The raw text of a tagged argument, turned into a JSON value of a type that the tool's schema asks for.
+
+use std::borrow::Cow;
+
+use crate::readers::json::{Kind, Progress, Scanner, escape_bytes_into, is_space};
+use crate::readers::python::Translator;
+use crate::tools::Types;
+use crate::utf8::{Utf8Carry, lossy};
+
+/// Writes the JSON value that the raw text of a tagged argument stands for.
+///
+/// * Only strings allowed: the text is the string, written as it comes.
+/// * No strings allowed: the text waits for its end, and is then the JSON value that it spells, or the Python literal;
+///   if it is neither it becomes a string after all, which is a [`mismatch`](Self::mismatch).
+/// * Strings among others: the text waits only as long as it can still be a value of one of the other types.
+/// * Nothing known: as if every type were allowed, and a quoted string is that string.
+///
+/// A value keeps its spelling; white space around it is dropped. In a string all white space counts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ValueWriter {
+    types: Types,
+    python: bool,
+    /// The opening quote was written; the rest of the text is the string.
+    in_text: bool,
+    /// The text so far, while it is not decided what it is.
+    held: Vec<u8>,
+    json: Candidate<Scanner>,
+    literal: Candidate<Translator>,
+    /// What `literal` wrote.
+    translated: Vec<u8>,
+    carry: Utf8Carry,
+    invalid_utf8: bool,
+    mismatch: bool,
+}
+
+/// By so many bytes it shows, as a rule, that a text is no JSON.
+const BEGINNING: usize = 64;
+
+/// What the text may still turn out to be.
+#[derive(Debug, Clone, Default)]
+struct Candidate<R> {
+    reader: R,
+    /// The text has not stopped fitting.
+    alive: bool,
+    /// The value is complete; only white space may follow.
+    done: bool,
+}
+
+impl<R> Candidate<R> {
+    /// Takes note of what the reader said to these bytes.
+    fn note(&mut self, progress: Progress, bytes: &[u8]) {
+        if let Progress::Done(n) = progress {
+            self.done = true;
+            self.alive &= bytes[n..].iter().copied().all(is_space);
+        }
+    }
+}
+
+impl ValueWriter {
+    /// Makes the writer new for one value of these types, keeping its memory. With `python`, Python literals are read
+    /// where JSON is; without it, only where a string is not allowed, but something is that Python spells differently.
+    pub(crate) fn restart(&mut self, types: Types, python: bool) {
+        self.types = types;
+        self.python = python;
+        self.in_text = false;
+        self.held.clear();
+        self.json.reader.reset();
+        self.json.alive = true;
+        self.json.done = false;
+        self.literal.reader.reset();
+        self.literal.alive = python && types.has_string();
+        self.literal.done = false;
+        self.translated.clear();
+        self.carry = Utf8Carry::new();
+        self.invalid_utf8 = false;
+        self.mismatch = false;
+    }
+
+    /// There is text: appends what is certain of the JSON already.
+    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.types == Types::STRING && !self.in_text {
+            self.begin_text(out);
+        }
+    }
+
+    /// Whether the rest of the text is a string, of which no character is half read.
+    pub(crate) fn writes_text(&self) -> bool {
+        self.in_text && self.carry.is_empty()
+    }
+
+    /// Takes the next bytes of the text and appends what is certain of the JSON.
+    pub(crate) fn feed(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        self.begin(out);
+        if self.in_text {
+            self.text(text, out);
+            return;
+        }
+        self.held.extend_from_slice(text);
+        // What cannot become a string waits for its end anyway.
+        if !self.types.has_string() {
+            return;
+        }
+        self.consider(text);
+        if !self.json.alive && !self.literal.alive {
+            self.begin_text(out);
+        }
+    }
+
+    /// The text ends here: appends the rest of the JSON.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        if !self.in_text && self.types != Types::STRING && self.finish_value(out) {
+            return;
+        }
+        if !self.in_text {
+            self.mismatch = !self.types.has_string();
+            self.begin_text(out);
+        }
+        self.end_carry(out);
+        out.push(b'"');
+    }
+
+    /// The input broke off inside the text: appends what was held back, as the beginning of the JSON. A string stays
+    /// open.
+    pub(crate) fn abort(&mut self, out: &mut Vec<u8>) {
+        if !self.in_text {
+            self.consider_held();
+            let text = self.held.trim_ascii_start();
+            if text.is_empty() {
+                return;
+            }
+            // A number or word that is not whole may as well be the beginning of a string.
+            let scalar = matches!(self.json.reader.kind(), Some(Kind::Number | Kind::Boolean | Kind::Null));
+            if self.json.alive && (!scalar || !self.types.has_string() || self.json.reader.finish()) {
+                out.extend_from_slice(as_text(text, &mut self.invalid_utf8).as_bytes());
+                return;
+            }
+            if self.reads_python() && !self.types.has_string() {
+                let mut translated = std::mem::take(&mut self.translated);
+                translated.clear();
+                self.translate_held(&mut translated);
+                self.translated = translated;
+            }
+            if self.literal.alive {
+                self.literal.reader.finish(&mut self.translated);
+                out.extend_from_slice(as_text(&self.translated, &mut self.invalid_utf8).as_bytes());
+                return;
+            }
+            self.begin_text(out);
+        }
+        self.end_carry(out);
+    }
+
+    /// Whether the value that was written has none of the types asked for.
+    pub(crate) fn mismatch(&self) -> bool {
+        self.mismatch
+    }
+
+    /// Whether the text held bytes that are not UTF-8, which became U+FFFD.
+    pub(crate) fn invalid_utf8(&self) -> bool {
+        self.invalid_utf8
+    }
+
+    /// Shows all of the text to what it may be, where that was put off.
+    fn consider_held(&mut self) {
+        if !self.types.has_string() {
+            let held = std::mem::take(&mut self.held);
+            self.consider(&held);
+            self.held = held;
+        }
+    }
+
+    /// Shows the bytes to what the text may still be.
+    fn consider(&mut self, text: &[u8]) {
+        let json = &mut self.json;
+        if json.alive {
+            let progress = if json.done { Progress::Done(0) } else { feed_while_json(&mut json.reader, text) };
+            json.note(progress, text);
+            let kind = json.reader.kind();
+            json.alive &= !json.reader.malformed();
+            json.alive &= kind.is_none_or(|kind| !self.types.has_string() || admits(self.types, kind));
+        }
+        let literal = &mut self.literal;
+        if literal.alive {
+            let progress =
+                if literal.done { Progress::Done(0) } else { literal.reader.feed(text, &mut self.translated) };
+            literal.note(progress, text);
+            literal.alive &= !literal.reader.malformed();
+            let kind = kind_of(&self.translated);
+            literal.alive &= kind.is_none_or(|kind| admits(self.types, kind));
+        }
+    }
+
+    /// Writes the held text as a value that is no string of the schema's, if it is one.
+    fn finish_value(&mut self, out: &mut Vec<u8>) -> bool {
+        self.consider_held();
+        if self.json.alive && (self.json.done || self.json.reader.finish()) {
+            let text = trim(&self.held);
+            let fits = self.fits(text);
+            if fits || !self.types.has_string() {
+                self.mismatch = !fits;
+                out.extend_from_slice(as_text(text, &mut self.invalid_utf8).as_bytes());
+                return true;
+            }
+        }
+        if self.reads_python() {
+            let from = out.len();
+            if !self.types.has_string() {
+                self.translate_held(out);
+            } else {
+                out.extend_from_slice(&self.translated);
+            }
+            if self.literal.alive && (self.literal.done || self.literal.reader.finish(out)) {
+                let fits = self.fits(&out[from..]) && !self.literal.reader.malformed();
+                if fits || (self.python && !self.types.has_string()) {
+                    self.mismatch = !fits;
+                    if let Cow::Owned(text) = as_text(&out[from..], &mut self.invalid_utf8) {
+                        out.truncate(from);
+                        out.extend_from_slice(text.as_bytes());
+                    }
+                    return true;
+                }
+            }
+            out.truncate(from);
+        }
+        false
+    }
+
+    fn reads_python(&self) -> bool {
+        let spelled_otherwise = Types::BOOLEAN | Types::NULL | Types::OBJECT | Types::ARRAY;
+        self.python || (!self.types.has_string() && self.types.intersects(spelled_otherwise))
+    }
+
+    /// Reads the whole held text as a Python literal, and appends its JSON.
+    fn translate_held(&mut self, out: &mut Vec<u8>) {
+        let literal = &mut self.literal;
+        literal.reader.reset();
+        literal.alive = true;
+        literal.done = false;
+        let progress = literal.reader.feed(&self.held, out);
+        literal.note(progress, &self.held);
+        literal.alive &= !literal.reader.malformed();
+    }
+
+    /// Whether complete JSON has one of the types asked for.
+    fn fits(&self, json: &[u8]) -> bool {
+        let Some(kind) = kind_of(json) else { return false };
+        if !admits(self.types, kind) {
+            return false;
+        }
+        let whole_only = kind == Kind::Number && !self.types.is_unknown() && !self.types.contains(Types::NUMBER);
+        !whole_only || is_integer(json, !self.types.has_string())
+    }
+
+    /// The text is a string: writes what was held of it.
+    fn begin_text(&mut self, out: &mut Vec<u8>) {
+        self.in_text = true;
+        out.push(b'"');
+        let held = std::mem::take(&mut self.held);
+        self.text(&held, out);
+        self.held = held;
+    }
+
+    fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        self.invalid_utf8 |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
+    }
+
+    fn end_carry(&mut self, out: &mut Vec<u8>) {
+        self.invalid_utf8 |= self.carry.finish(&mut |text| escape_bytes_into(text.as_bytes(), out));
+    }
+}
+
+/// Whether JSON of this kind may be passed on unchanged, given the types that the schema allows.
+fn admits(types: Types, kind: Kind) -> bool {
+    let wanted = match kind {
+        // If a schema asks for a string, quotes around the text are part of the string.
+        Kind::String | Kind::Other => return types.is_unknown() && kind == Kind::String,
+        Kind::Object => Types::OBJECT,
+        Kind::Array => Types::ARRAY,
+        Kind::Number => Types::NUMBER,
+        Kind::Boolean => Types::BOOLEAN,
+        Kind::Null => Types::NULL,
+    };
+    types.is_unknown() || types.intersects(wanted)
+}
+
+/// Gives bytes to a scanner, but the most of a long text only if it has found no fault at its beginning.
+fn feed_while_json(scanner: &mut Scanner, text: &[u8]) -> Progress {
+    let (beginning, rest) = text.split_at(text.len().min(BEGINNING));
+    match scanner.feed(beginning) {
+        Progress::More if !rest.is_empty() && !scanner.malformed() => match scanner.feed(rest) {
+            Progress::Done(count) => Progress::Done(beginning.len() + count),
+            progress => progress,
+        },
+        progress => progress,
+    }
+}
+
+/// What JSON text is, by its first byte.
+fn kind_of(json: &[u8]) -> Option<Kind> {
+    Some(match json.first()? {
+        b'{' => Kind::Object,
+        b'[' => Kind::Array,
+        b'"' => Kind::String,
+        b't' | b'f' => Kind::Boolean,
+        b'n' => Kind::Null,
+        _ => Kind::Number,
+    })
+}
+
+/// Whether a JSON number is an integer: without a fraction, or (if `zeros` may stand there) with one of zeros.
+fn is_integer(number: &[u8], zeros: bool) -> bool {
+    match number.iter().position(|byte| !matches!(byte, b'-' | b'0'..=b'9')) {
+        None => true,
+        Some(at) => zeros && number[at] == b'.' && number[at + 1..].iter().all(|&byte| byte == b'0'),
+    }
+}
+
+fn trim(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|&byte| !is_space(byte)).unwrap_or(text.len());
+    let end = text.iter().rposition(|&byte| !is_space(byte)).map_or(start, |last| last + 1);
+    &text[start..end]
+}
+
+/// The bytes as text; notes if U+FFFD had to stand in.
+fn as_text<'t>(bytes: &'t [u8], invalid: &mut bool) -> Cow<'t, str> {
+    let text = lossy(bytes);
+    *invalid |= matches!(text, Cow::Owned(_));
+    text
+}
+
+#[cfg(test)]
+mod tests;
