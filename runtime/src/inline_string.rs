@@ -1,4 +1,5 @@
-//! InlineString texts of bounded length: names and ids are read without allocating, unless they are unusually long.
+//! A string of bounded length that is kept in place, for names and ids: nothing is allocated unless it is unusually
+//! long.
 
 use std::fmt;
 
@@ -7,15 +8,15 @@ use crate::limits::MAX_NAME;
 /// A text of at most [`MAX_NAME`] bytes.
 #[derive(Clone)]
 pub(crate) struct InlineString {
-    /// Usual lengths stand in place: a parser has a few of these, and to make it new is to cost little.
+    /// Text of usual length. It is kept small, because each parser has a few of these and is made new for each turn.
     bytes: [u8; Self::IN_PLACE],
     len: usize,
-    /// All of a longer one.
+    /// All of a longer text.
     longer: Vec<u8>,
 }
 
 impl InlineString {
-    /// What needs no memory of its own.
+    /// The longest text that is kept in place, in bytes.
     pub(crate) const IN_PLACE: usize = 48;
 
     pub(crate) const fn new() -> Self {
@@ -34,7 +35,7 @@ impl InlineString {
         self.bytes.get(..self.len).unwrap_or(&self.longer)
     }
 
-    /// The text; what is no UTF-8 ends it.
+    /// The text up to the first byte that is not UTF-8.
     pub(crate) fn as_str(&self) -> &str {
         let bytes = self.as_bytes();
         match std::str::from_utf8(bytes) {
@@ -43,13 +44,13 @@ impl InlineString {
         }
     }
 
-    /// Makes it this text, as far as there is room. Returns whether all of it fitted.
+    /// Sets the text. What exceeds the room is cut off; returns whether all of it fitted.
     pub(crate) fn set(&mut self, bytes: &[u8]) -> bool {
         self.clear();
         self.push(bytes)
     }
 
-    /// Makes it this text; what is no UTF-8 becomes U+FFFD. Returns whether nothing had to.
+    /// Sets the text. Bytes that are not UTF-8 become U+FFFD; returns whether there were none.
     pub(crate) fn set_text(&mut self, bytes: &[u8]) -> bool {
         let valid = std::str::from_utf8(bytes).is_ok();
         if valid {

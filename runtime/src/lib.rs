@@ -1,5 +1,6 @@
-//! What a compiled chat parser links: messages and events, the streaming machinery and its primitives, translators
-//! from what models write to JSON, and tool sets. It knows no model: those are generated code on top of it.
+//! The runtime of chat parsers: messages and events, the engine that runs a program, readers that turn what models
+//! write into JSON, and tool sets. It knows no model. The parser of a model is generated code on top of it, or a
+//! program that the interpreter runs.
 
 mod byte_set;
 mod engine;
@@ -26,11 +27,11 @@ pub use program::{Entry, ModelInfo, Program, Trigger};
 pub use readers::json::close as close_json;
 pub use tools::*;
 
-/// What generated code and the back ends of a program link: not for applications.
+/// The interface for generated code and for the back ends of a program. Not for applications.
 ///
-/// The number is the version of this interface. Generated code imports from the module of the version that it was
-/// generated for. If the number does not exist any more, the compiler says so in one error, and the code must be
-/// generated again (`unjinja codegen`, or a clean build where a macro or a build script generates it).
+/// The number is the version of this interface. Generated code imports from the module with the version that it was
+/// generated for. If that module does not exist any more, the compiler reports one error. Then the code must be
+/// generated again: with `unjinja codegen`, or with a clean build if a macro or a build script generates it.
 #[doc(hidden)]
 pub mod abi_2 {
     pub use crate::engine::io::Io;
@@ -42,8 +43,8 @@ pub mod abi_2 {
     pub use crate::tools::schema::{declared, type_of};
 }
 
-/// Reads one Python literal at the start of a text: the JSON that it stands for, and its length in bytes.
-/// `None` where there is none, or where it is not complete.
+/// Reads one Python literal at the start of a text. Returns its JSON and its length in bytes; `None` if there is no
+/// complete literal.
 ///
 /// ```
 /// let (json, length) = unjinja_runtime::python_to_json("{'a': True} and more").expect("a dict");

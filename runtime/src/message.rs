@@ -1,5 +1,5 @@
-//! What a model's output stands for: an assistant message with its tool calls, in OpenAI's form under serde, and
-//! the diagnostics that say what was odd about the output.
+//! The result of parsing: an assistant message with its tool calls, and diagnostics about the output. Under serde a
+//! message has OpenAI's form.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 mod borrowed;
 mod event;
-// By hand: serde's derive would bring syn into every application.
+// Written by hand, because serde's derive would make every application compile syn.
 mod form;
 
 pub use borrowed::{BorrowedMessage, BorrowedToolCall};
@@ -29,9 +29,9 @@ pub use event::{Channel, Event};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// `reasoning_content` and `tool_calls` are left out where empty; an empty `content` is `null` where there are calls,
-/// else `""`. Diagnostics and [`ToolCall::complete`] have no place in that form. Reading takes the same form, and
-/// also `content` as a list of text parts, `reasoning` for `reasoning_content`, and `arguments` as an object.
+/// Empty `reasoning_content` and `tool_calls` are left out. An empty `content` is `null` if there are calls, else `""`.
+/// Diagnostics and [`ToolCall::complete`] are not part of that form. Deserialising accepts the same form, and also
+/// `content` as a list of text parts, `reasoning` instead of `reasoning_content`, and `arguments` as an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Message {
     /// The chain of thought; empty if there is none.
@@ -40,21 +40,21 @@ pub struct Message {
     pub content: String,
     /// The tools that the model called, in the order of the output.
     pub tool_calls: Vec<ToolCall>,
-    /// What was odd about the output: of each call in turn, then what is about none.
+    /// What was unusual about the output: first what concerns each call, in their order, then the rest.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// One call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
-    /// The call's id, where the model writes one.
+    /// The call's id, if the model wrote one.
     pub id: Option<String>,
     /// The function's name.
     pub name: String,
-    /// The arguments as JSON text, just as they came: of a call that is malformed or incomplete they may be no
-    /// valid JSON. [`closed_arguments`](Self::closed_arguments) always are.
+    /// The arguments as JSON text. If the call is malformed or incomplete, they may not be valid JSON;
+    /// [`closed_arguments`](Self::closed_arguments) always are.
     pub arguments: String,
-    /// Whether the call was closed as its format wants.
+    /// Whether the model closed the call as its format demands.
     pub complete: bool,
 }
 
@@ -67,39 +67,39 @@ impl ToolCall {
     /// The arguments, parsed.
     ///
     /// # Errors
-    /// Where the arguments are no valid JSON: the call is malformed or incomplete.
+    /// If the arguments are not valid JSON, because the call is malformed or incomplete.
     pub fn arguments_value(&self) -> Result<Value, serde_json::Error> {
         serde_json::from_str(&self.arguments)
     }
 
-    /// The arguments with what is open closed, so that they are valid JSON at any moment of a stream. See
+    /// The arguments, completed so that they are valid JSON at any moment of a stream. See
     /// [`close_json`](crate::close_json).
     pub fn closed_arguments(&self) -> String {
         crate::readers::json::close(&self.arguments)
     }
 }
 
-/// Something about a model's output that a caller may want to know. It never means that text was lost.
+/// Something unusual about a model's output. It never means that text was lost.
 ///
-/// Under serde it is `{"kind": "unknown_tool", "call": 0, "detail": "name"}`; `call` and an empty `detail` are left
-/// out where there are none.
+/// Under serde it is `{"kind": "unknown_tool", "call": 0, "detail": "name"}`. An absent `call` and an empty `detail`
+/// are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What it is.
+    /// Its kind.
     pub kind: DiagnosticKind,
-    /// The call that it is about, by its position among the message's calls, from 0.
+    /// The call that it concerns, by its position among the message's calls, from 0.
     pub call: Option<usize>,
-    /// The name or text that it is about, as far as the kind has one; else empty.
+    /// The name or text that it concerns; empty for kinds that have none.
     pub detail: String,
 }
 
 impl Diagnostic {
-    /// A diagnostic of this kind. `detail` is the name that it is about, or empty.
+    /// A diagnostic of this kind. `detail` is the name that it concerns, or empty.
     pub fn new(kind: DiagnosticKind, call: Option<usize>, detail: impl Into<String>) -> Self {
         Self { kind, call, detail: detail.into() }
     }
 
-    /// Puts it in its place among others. Which of two is noticed first depends on how the text is cut; the message must
+    /// Inserts it in order. Which of two diagnostics is noticed first depends on how the text is cut; the message must
     /// not.
     pub(crate) fn insert_into(self, others: &mut Vec<Diagnostic>) {
         let rank = |d: &Diagnostic| (d.call.unwrap_or(usize::MAX), d.kind as u8);
@@ -112,17 +112,17 @@ impl Diagnostic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
-    /// The call names a tool that was not offered; the detail is its name.
+    /// The call names a tool that was not offered. The detail is the name.
     UnknownTool,
-    /// The call's arguments are no valid JSON (or what the format writes instead); they came as they stood.
+    /// The call's arguments are not valid in their format. They were delivered as the model wrote them.
     MalformedArguments,
     /// The output ended, or went on with something else, before the call was closed.
     IncompleteCall,
-    /// The output held bytes that are not UTF-8; they became U+FFFD.
+    /// The output contained bytes that are not UTF-8. They became U+FFFD.
     InvalidUtf8,
-    /// An argument's text has none of the types that the tool's schema allows; the detail is the argument's name.
+    /// An argument has none of the types that the tool's schema allows. The detail is the argument's name.
     ArgumentTypeMismatch,
-    /// A second call came though parallel calls were off.
+    /// A second call came, but parallel calls were off.
     ParallelCall,
 }
 

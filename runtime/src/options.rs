@@ -1,4 +1,4 @@
-//! What a caller knows about a turn before the model writes it.
+//! The options of a parser: what a caller knows about a turn before the model writes it.
 
 mod code_fence;
 
@@ -23,7 +23,7 @@ pub struct Options {
     pub(crate) continue_from: String,
     pub(crate) extract_reasoning: bool,
     pub(crate) parallel_tool_calls: bool,
-    /// What makes the filter that the answer goes through.
+    /// Makes the filter that the answer goes through.
     pub(crate) filter: Option<fn() -> Box<dyn Filter>>,
 }
 
@@ -42,7 +42,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// No tools, thinking as the template has it by default, reasoning extracted.
+    /// No tools; thinking as the template does by default; reasoning is separated from the content.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,40 +53,40 @@ impl Options {
         self
     }
 
-    /// What the template's thinking switch was set to.
+    /// The value of the template's thinking switch.
     pub fn thinking(mut self, on: bool) -> Self {
         self.thinking = Some(on);
         self
     }
 
-    /// The rendered prompt, or its tail: what it already wrote of the assistant's turn. Takes precedence over
-    /// [`thinking`](Self::thinking). Text that it holds beyond the generation prompt is part of the message.
+    /// The rendered prompt, or its end from the assistant's turn on. It takes precedence over
+    /// [`thinking`](Self::thinking). Text behind the generation prompt is part of the message.
     pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
         self.generation_prompt = Some(text.into());
         self
     }
 
-    /// A prefix of the assistant's turn that the model continues, in the model's own format. It is part of the
+    /// The beginning of the assistant's turn that the model continues, in the model's own format. It is part of the
     /// message.
     pub fn continue_from(mut self, prefix: impl Into<String>) -> Self {
         self.continue_from = prefix.into();
         self
     }
 
-    /// Whether reasoning is separated from the content (the default), or left in it with its markers.
+    /// Whether reasoning is separated from the content (the default) or left in it, with its markers.
     pub fn extract_reasoning(mut self, on: bool) -> Self {
         self.extract_reasoning = on;
         self
     }
 
-    /// Whether more than one call was allowed (the default). Further calls are reported all the same, each with a
-    /// diagnostic.
+    /// Whether the model may make more than one call (the default). If not, further calls are still reported, each with
+    /// a diagnostic.
     pub fn parallel_tool_calls(mut self, on: bool) -> Self {
         self.parallel_tool_calls = on;
         self
     }
 
-    /// Whether the answer is to be JSON for a response schema: then a Markdown code fence around it is syntax.
+    /// Whether the answer has to be JSON for a response schema. If so, a Markdown code fence around it is syntax.
     pub fn json_response(mut self, on: bool) -> Self {
         self.filter = on.then_some(Fence::filter);
         self

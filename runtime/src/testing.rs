@@ -1,6 +1,6 @@
-//! For tests of a parser (feature `testing`): a case says what a model wrote, what is known about the turn and which
-//! message must come out. It runs whole, cut in two at every place, byte by byte and cut at random; every run must
-//! give the expected message, and all runs the same events.
+//! Tests of a parser (feature `testing`). A case says what a model wrote, what is known about the turn, and which
+//! message is expected. The output is parsed whole, cut in two at every place, byte by byte, and cut at random. Every
+//! run must give the expected message, and all runs must give the same events.
 //!
 //! ```
 //! use unjinja_runtime::testing::{Case, json};
@@ -68,10 +68,10 @@ pub use transcript::{Piece, Subject, Transcript};
 /// Outputs up to this many bytes are cut in two at every place.
 const SHORT: usize = 1024;
 
-/// A model's output and the message that it stands for.
+/// A model's output and the expected message.
 ///
-/// Nothing more may come out than is said here: no text, no call, no diagnostic. [`lenient`](Self::lenient) relaxes
-/// that.
+/// The message must not contain more than the case says: no text, no call, no diagnostic. [`lenient`](Self::lenient)
+/// relaxes that.
 #[derive(Clone, Debug)]
 #[must_use = "a case does nothing until it is run"]
 pub struct Case {
@@ -103,7 +103,7 @@ enum Arguments {
 }
 
 impl Case {
-    /// What the model wrote. Expected is an empty message, until more is said.
+    /// A case for what the model wrote. It expects an empty message until more is said.
     pub fn new(output: impl AsRef<[u8]>) -> Self {
         Self {
             name: String::new(),
@@ -125,7 +125,7 @@ impl Case {
         self
     }
 
-    /// All that is known about the turn, at once; replaces what was said before.
+    /// Sets all options at once.
     pub fn options(mut self, options: &Options) -> Self {
         self.options = options.clone();
         self
@@ -143,7 +143,7 @@ impl Case {
         self
     }
 
-    /// What the prompt already wrote of the turn; see [`Options::generation_prompt`].
+    /// The generation prompt; see [`Options::generation_prompt`].
     pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
         self.options = self.options.generation_prompt(text);
         self
@@ -167,7 +167,7 @@ impl Case {
         self
     }
 
-    /// Whether the answer is to be JSON; see [`Options::json_response`].
+    /// Whether the answer has to be JSON; see [`Options::json_response`].
     pub fn json_response(mut self, on: bool) -> Self {
         self.options = self.options.json_response(on);
         self
@@ -185,17 +185,17 @@ impl Case {
         self
     }
 
-    /// Expects another call, complete, with arguments of this value.
+    /// Expects another complete call whose arguments have this value.
     pub fn call(self, name: impl Into<String>, arguments: impl Into<Value>) -> Self {
         self.expect_call(name.into(), Arguments::Value(arguments.into()), true)
     }
 
-    /// Expects another call, complete, whose arguments are this text: for arguments that are no JSON.
+    /// Expects another complete call whose arguments are this text. For arguments that are not JSON.
     pub fn call_text(self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
         self.expect_call(name.into(), Arguments::Text(arguments.into()), true)
     }
 
-    /// Expects another call that breaks off, and whose arguments begin with this text.
+    /// Expects another call that is cut off and whose arguments begin with this text.
     pub fn call_begins(self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
         self.expect_call(name.into(), Arguments::Begin(arguments.into()), false)
     }
@@ -205,7 +205,7 @@ impl Case {
         self
     }
 
-    /// Expects this id of the call that was named last. Ids of which nothing is said are not compared.
+    /// Expects this id for the last expected call. Ids that are not expected are not compared.
     pub fn call_id(mut self, id: impl Into<String>) -> Self {
         if let Some(call) = self.calls.last_mut() {
             call.id = Some(id.into());
@@ -213,7 +213,7 @@ impl Case {
         self
     }
 
-    /// Expects that the call that was named last is not closed.
+    /// Expects that the last expected call is not closed.
     pub fn incomplete(mut self) -> Self {
         if let Some(call) = self.calls.last_mut() {
             call.complete = false;
@@ -227,14 +227,14 @@ impl Case {
         self
     }
 
-    /// Compares content and reasoning without white space at their ends, and neither diagnostics nor whether calls
-    /// are complete: the way in which collections of cases compare.
+    /// Compares content and reasoning without white space at their ends, and ignores diagnostics and whether calls are
+    /// complete. Public collections of cases are compared in this way.
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// The seed of the random cuts, and how many there are; 1 and 32 unless said.
+    /// The seed of the random cuts, and how many there are. By default 1 and 32.
     pub fn random_cuts(mut self, seed: u64, count: u32) -> Self {
         self.seed = seed;
         self.random_cuts = count;
@@ -244,7 +244,7 @@ impl Case {
     /// Runs the case.
     ///
     /// # Panics
-    /// Where a run does not give what is expected; the message shows the cut and what differs.
+    /// If a run does not give the expected message. The panic message shows the cut and the differences.
     #[track_caller]
     pub fn run(&self, parser: &(impl Subject + ?Sized)) {
         if let Err(mismatch) = self.check(parser) {
@@ -252,10 +252,10 @@ impl Case {
         }
     }
 
-    /// Runs the case; returns how many runs there were.
+    /// Runs the case. Returns how many runs there were.
     ///
     /// # Errors
-    /// The first run that does not give what is expected.
+    /// The first run that does not give the expected message.
     pub fn check(&self, parser: &(impl Subject + ?Sized)) -> Result<usize, Mismatch> {
         let cuts = self.cuts();
         let mut whole: Option<Transcript> = None;
@@ -295,7 +295,7 @@ impl Case {
         Err(Mismatch { case: self.name.clone(), cut: cut.to_string(), shown: cut.show(&self.output), differences })
     }
 
-    /// What of a message is not as expected.
+    /// The differences between a message and the expected one.
     fn differences(&self, found: &Message) -> Vec<Difference> {
         let mut out = Vec::new();
         let texts =
@@ -352,7 +352,7 @@ impl Call {
     }
 }
 
-/// The same kinds, each as often; several may be noticed at once, in any order.
+/// Whether both have the same kinds, each as often. The order does not matter, because several may be noticed at once.
 fn same_kinds(expected: &[DiagnosticKind], found: &[DiagnosticKind]) -> bool {
     let count = |kinds: &[DiagnosticKind], kind| kinds.iter().filter(|k| **k == kind).count();
     expected.len() == found.len() && expected.iter().all(|&kind| count(expected, kind) == count(found, kind))
@@ -378,7 +378,7 @@ fn fail(mismatch: &Mismatch) {
     panic!("{mismatch}");
 }
 
-/// A run of a case that did not give what is expected. Shown, it names the cut and what differs.
+/// A run of a case that did not give the expected message. Displayed, it shows the cut and the differences.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     case: String,

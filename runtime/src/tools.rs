@@ -31,7 +31,7 @@ pub struct Tools {
 #[derive(Default)]
 struct Inner {
     tools: Vec<Tool>,
-    /// The positions in `tools` and `arguments`, in order of the names.
+    /// The positions in `tools` and `arguments`, ordered by name.
     by_name: Vec<usize>,
     arguments: Vec<schema::Arguments>,
 }
@@ -39,12 +39,12 @@ struct Inner {
 /// One tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// The name that a call says.
+    /// The name by which it is called.
     pub name: String,
-    /// What the tool does, for the model; empty if not said.
+    /// What the tool does, written for the model; may be empty.
     pub description: String,
-    /// The JSON schema of the arguments, an object. Where a request says none it is
-    /// `{"type": "object", "properties": {}}`.
+    /// The JSON schema of the arguments. It is an object; if a request has none, `{"type": "object", "properties":
+    /// {}}`.
     pub parameters: Value,
 }
 
@@ -64,7 +64,7 @@ impl Tools {
     /// These tools, in this order.
     ///
     /// # Errors
-    /// Where a name is empty or used twice; all such places at once.
+    /// If a name is empty or used twice. The error lists all such places.
     pub fn new(tools: Vec<Tool>) -> Result<Self, ToolsError> {
         let mut problems = Vec::new();
         for (at, tool) in tools.iter().enumerate() {
@@ -80,7 +80,8 @@ impl Tools {
     /// `parameters`. `null` stands for no tools.
     ///
     /// # Errors
-    /// Where the value is not such a list, a tool has no name, or two have the same; all such places at once.
+    /// If the value is not such a list, a tool has no name, or two tools have the same name. The error lists all such
+    /// places.
     pub fn from_openai(tools: &Value) -> Result<Self, ToolsError> {
         let list = match tools {
             Value::Null => return Ok(Self::empty()),
@@ -111,7 +112,7 @@ impl Tools {
     /// The same from JSON text.
     ///
     /// # Errors
-    /// As [`from_openai`](Self::from_openai), and where the text is not JSON.
+    /// As [`from_openai`](Self::from_openai), and if the text is not JSON.
     pub fn from_json(text: &str) -> Result<Self, ToolsError> {
         match serde_json::from_str(text) {
             Ok(value) => Self::from_openai(&value),
@@ -165,20 +166,20 @@ impl Tools {
         self.inner.tools.get(self.position(name)?)
     }
 
-    /// Where the tool of that name is among them.
+    /// The position of the tool with that name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         let Inner { tools, by_name, .. } = &*self.inner;
         let found = by_name.binary_search_by(|&at| tools[at].name.as_str().cmp(name)).ok()?;
         Some(by_name[found])
     }
 
-    /// The types that a tool's schema allows for one of its arguments; [`Types::UNKNOWN`] where there is no such
-    /// tool or the schema does not say. Schemas are looked through once, when the tools are read.
+    /// The types that a tool's schema allows for an argument; [`Types::UNKNOWN`] if there is no such tool or its schema
+    /// does not say. Schemas are analysed once, when the tools are read.
     pub fn argument_types(&self, tool: &str, argument: &str) -> Types {
         self.position(tool).map_or(Types::UNKNOWN, |tool| self.types_of(tool, argument))
     }
 
-    /// The same for the tool at that position.
+    /// The same, for the tool at a position.
     pub(crate) fn types_of(&self, tool: usize, argument: &str) -> Types {
         self.inner.arguments.get(tool).map_or(Types::UNKNOWN, |arguments| arguments.types(argument))
     }
@@ -207,7 +208,7 @@ impl PartialEq for Tools {
 
 const GIVE_NAME: &str = "give the function's name as a string that is not empty";
 
-/// Reads one tool; gives it, if it has all it needs, and the path of the object that holds its name.
+/// Reads one tool. Returns it if it is complete, and the path of the object that holds its name.
 fn read_tool(value: &Value, mut path: String, problems: &mut Vec<ToolsProblem>) -> (Option<Tool>, String) {
     let Some(mut object) = value.as_object() else {
         let found = format!("expected a tool, found {}", kind(value));
@@ -277,7 +278,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// All that is wrong with a list of tools, in the order of the list.
+/// Everything that is wrong with a list of tools, in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsError {
     problems: Vec<ToolsProblem>,

@@ -125,12 +125,12 @@ impl Memory {
     }
 
     /// Reads on in arguments in JSON.
-    pub(super) fn read_json_arguments(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
+    pub(super) fn read_json_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
         self.read_json(text, carry, |memory| &mut memory.readers.json)
     }
 
     /// Reads on in the arguments of a call object in JSON.
-    pub(super) fn read_object_arguments(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
+    pub(super) fn read_object_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
         self.read_json(text, carry, |memory| memory.readers.object.scanner())
     }
 

@@ -22,7 +22,7 @@ impl<'a> Io<'a> {
     pub fn call_object(&mut self, shape: &CallShape, stops: &Markers) -> Found {
         let (found, passes) = self.object::<Json>(shape, stops);
         if passes {
-            self.take_fast_path_in_json(stops, Memory::read_object_arguments);
+            self.take_fast_path_in_json(stops, |memory, text, carry| memory.read_object_arguments(text, carry));
         }
         found
     }

@@ -63,7 +63,7 @@ impl Io<'_> {
         let malformed = readers.json.malformed();
         self.note_malformed(malformed);
         if found != Found::Done {
-            self.take_fast_path_in_json(stops, Memory::read_json_arguments);
+            self.take_fast_path_in_json(stops, |memory, text, carry| memory.read_json_arguments(text, carry));
         }
         found
     }

@@ -14,7 +14,7 @@ use crate::program::{Entry, ModelInfo, Program, StateId};
 
 /// A parser in the middle of a turn.
 ///
-/// Whatever the cutting of the text, the events add up to the same message, and none is ever taken back.
+/// However the text is cut, the events add up to the same message, and no event is taken back.
 pub struct Stream<M> {
     machine: M,
     core: Core,
@@ -29,15 +29,15 @@ struct Core {
     finished: bool,
 }
 
-/// Where a machine stands.
+/// The state of a machine in the middle of a turn.
 struct Run {
     memory: Memory,
     state: StateId,
 }
 
 impl<M: Machine> Stream<M> {
-    /// A parser for one turn. What `options` says that the prompt already wrote beyond the generation prompt is part
-    /// of the message: its events come with the first push.
+    /// A parser for one turn. If the prompt already wrote a part of the turn, as `options` may say, the events for that
+    /// part come with the first push.
     pub fn new(machine: M, options: &Options) -> Self {
         let core = Core::new(&machine, options);
         Self { machine, core }
@@ -69,25 +69,26 @@ impl<M: Machine> Stream<M> {
         sink(memory.fast_path.event(text));
     }
 
-    /// The output is over: settles everything that was held back. A later push begins a new turn.
+    /// The output is over: text that was held back is settled, and everything that is open ends. A later push begins a
+    /// new turn.
     pub fn finish(&mut self, mut sink: impl FnMut(Event<'_>)) {
         self.core.finish(&self.machine, &mut sink);
     }
 
-    /// Makes the parser new, for another turn with the same options, and hands back the bytes that were pushed but
-    /// not yet settled.
+    /// Makes the parser new, for another turn with the same options. Returns the bytes that were pushed but not
+    /// settled.
     pub fn reset(&mut self) -> Vec<u8> {
         self.core.reset(&self.machine)
     }
 
-    /// How many bytes were looked at so far, each as often as it was: what is read twice counts twice. What the prompt
-    /// wrote of the turn is read as well.
+    /// How many bytes were looked at so far. A byte that is read twice counts twice. The part of the turn that the
+    /// prompt wrote counts as well.
     #[cfg(feature = "testing")]
     pub fn bytes_looked_at(&self) -> u64 {
         self.core.run.memory.cursor.search.work.bytes()
     }
 
-    /// How many bytes the prompt wrote of the turn that are read before the model's output.
+    /// How many bytes of the turn the prompt wrote. They are read before the model's output.
     #[cfg(feature = "testing")]
     pub fn bytes_from_prompt(&self) -> usize {
         Run::begin(&self.machine, &self.core.options).1.len()
@@ -154,7 +155,7 @@ impl Core {
 }
 
 impl Run {
-    /// Before the first byte, and what the prompt already wrote of the turn.
+    /// The state before the first byte, and the part of the turn that the prompt already wrote.
     fn begin(machine: &dyn Machine, options: &Options) -> (Self, Vec<u8>) {
         let program = machine.program();
         let mut run = Self { memory: Memory::new(options), state: program.start };
@@ -218,7 +219,7 @@ impl Run {
     }
 }
 
-/// Where the model's output begins, and what of the prompt's text is already part of the message.
+/// Where the model's output begins, and the text of the prompt that is already part of the message.
 pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e Entry>, &'o str) {
     let (entries, assistant_start) = (&*program.entries, &*program.info.assistant_start);
     let Some(prompt) = options.generation_prompt.as_deref() else {
@@ -226,7 +227,8 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
         let wanted = wanted.or_else(|| entries.iter().find(|e| e.thinking.is_none()));
         return (wanted.or(entries.first()), "");
     };
-    // The assistant's turn begins with the last marker that opens one; a turn of several messages is given as it is.
+    // The assistant's turn begins at the last marker that opens one. A turn of several messages begins with such a
+    // marker and is taken whole.
     let turn = match last_of(prompt, assistant_start) {
         _ if prompt.starts_with(assistant_start) => prompt,
         Some(at) => prompt.get(at..).unwrap_or(prompt),
@@ -250,7 +252,7 @@ fn last_of(text: &str, part: &str) -> Option<usize> {
     (0..text.len()).rev().find(|&at| text[at] == first && text[at..].starts_with(part))
 }
 
-/// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+/// Parses a whole output. Bytes that are not UTF-8 become U+FFFD, with a diagnostic.
 pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     borrow(&machine, output.into(), options).into_owned()
 }
@@ -308,7 +310,7 @@ pub fn read_at_once<M: Machine>(
     (before, settled)
 }
 
-/// How much of an output is read at a time behind what the prompt wrote, in bytes.
+/// How much of an output is read at a time behind the part that the prompt wrote, in bytes.
 const HEAD: usize = 256;
 
 /// Any model's parser.
@@ -316,7 +318,7 @@ pub trait ChatParser: Send + Sync {
     /// The program that the parser runs.
     fn program(&self) -> &Program;
 
-    /// Facts from the model's spec.
+    /// What the spec says about the model.
     fn info(&self) -> &ModelInfo {
         &self.program().info
     }
@@ -351,7 +353,7 @@ pub trait ChatStream {
     /// The output is over.
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
 
-    /// Makes the parser new and hands back what was not settled.
+    /// Makes the parser new. Returns the bytes that were not settled.
     fn reset(&mut self) -> Vec<u8>;
 
     /// How many bytes were looked at so far; see [`Stream::bytes_looked_at`].

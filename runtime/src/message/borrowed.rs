@@ -1,4 +1,4 @@
-//! A message whose texts are slices of the output that it was parsed from, wherever the output holds them as they are.
+//! A message that borrows from the output: text that appears unchanged in the output is not copied.
 
 use std::borrow::Cow;
 
@@ -22,25 +22,25 @@ pub struct BorrowedMessage<'t> {
     pub content: Cow<'t, str>,
     /// The tools that the model called, in the order of the output.
     pub tool_calls: Vec<BorrowedToolCall<'t>>,
-    /// What was odd about the output: of each call in turn, then what is about none.
+    /// What was unusual about the output: first what concerns each call, in their order, then the rest.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// One call of a tool. See [`ToolCall`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BorrowedToolCall<'t> {
-    /// The call's id, where the model writes one.
+    /// The call's id, if the model wrote one.
     pub id: Option<Cow<'t, str>>,
     /// The function's name.
     pub name: Cow<'t, str>,
-    /// The arguments as JSON text, just as they came.
+    /// The arguments as JSON text; see [`ToolCall::arguments`].
     pub arguments: Cow<'t, str>,
-    /// Whether the call was closed as its format wants.
+    /// Whether the model closed the call as its format demands.
     pub complete: bool,
 }
 
 impl<'t> BorrowedMessage<'t> {
-    /// The message with texts of its own.
+    /// Copies what is borrowed.
     pub fn into_owned(self) -> Message {
         let call = |call: BorrowedToolCall<'_>| ToolCall {
             id: call.id.map(Cow::into_owned),
@@ -56,37 +56,38 @@ impl<'t> BorrowedMessage<'t> {
         }
     }
 
-    /// The same message, put together from events whose texts stand in `output`, if anywhere.
+    /// Builds the message from events. Their texts are borrowed if they lie in `output`.
     pub(crate) fn of<'m>(&'m mut self, output: &'t str) -> Pieces<'m, 't> {
         Pieces { message: self, place: Place { output, copy: None } }
     }
 }
 
-/// Puts a message together.
+/// Builds a message from events.
 pub(crate) struct Pieces<'m, 't> {
     message: &'m mut BorrowedMessage<'t>,
     place: Place<'t>,
 }
 
-/// Where the texts of events stand.
+/// Finds the texts of events in the output.
 #[derive(Clone, Copy)]
 struct Place<'t> {
     output: &'t str,
     copy: Option<Copied>,
 }
 
-/// Memory that holds a part of the output at present.
+/// Memory that currently holds a copy of a part of the output.
 #[derive(Clone, Copy)]
 struct Copied {
     start: usize,
     len: usize,
-    /// The offset in the memory at which the offset in the output stands.
+    /// The offset in the memory, and the offset in the output that corresponds to it.
     at: usize,
     output: usize,
 }
 
 impl<'t> Pieces<'_, 't> {
-    /// From now on the texts of events stand in `copy`, which holds at offset `before` what the output holds at `at`.
+    /// From now on the texts of events lie in `copy`. Its bytes from offset `before` on are those of the output from
+    /// `at` on.
     pub(crate) fn stand_in(&mut self, copy: &[u8], at: usize, before: usize) {
         self.place.copy = Some(Copied { start: copy.as_ptr() as usize, len: copy.len(), at: before, output: at });
     }
@@ -122,7 +123,7 @@ impl<'t> Pieces<'_, 't> {
     }
 }
 
-/// Appends a piece: as a slice of the output as long as the pieces stand there side by side.
+/// Appends a piece. As long as the pieces are adjacent in the output, the text stays a slice of it.
 fn append<'t>(text: &mut Cow<'t, str>, place: Place<'t>, piece: &str) {
     if piece.is_empty() {
         return;
@@ -147,24 +148,24 @@ fn append<'t>(text: &mut Cow<'t, str>, place: Place<'t>, piece: &str) {
 }
 
 impl<'t> Place<'t> {
-    /// The piece, copied only where the output does not hold it.
+    /// The piece, borrowed from the output if it lies there.
     fn borrowed(self, piece: &str) -> Cow<'t, str> {
         self.of(piece).map_or_else(|| Cow::Owned(piece.to_owned()), |(_, piece)| Cow::Borrowed(piece))
     }
 
-    /// The piece as a slice of the output, and where it stands there, if it does.
+    /// The piece as a slice of the output, and its offset there. `None` if it does not lie in the output.
     fn of(self, piece: &str) -> Option<(usize, &'t str)> {
         self.within(piece).or_else(|| {
             let copy = self.copy?;
             let at = (piece.as_ptr() as usize).checked_sub(copy.start).filter(|at| at + piece.len() <= copy.len)?;
             let at = (copy.output + at).checked_sub(copy.at)?;
-            // What is mended on the way is not what the output holds.
+            // A text that was corrected differs from the output.
             let piece = self.output.get(at..at + piece.len()).filter(|text| *text == piece)?;
             Some((at, piece))
         })
     }
 
-    /// The same for what is a slice of the output itself.
+    /// The same for a slice of the output itself.
     fn within(self, piece: &str) -> Option<(usize, &'t str)> {
         let at = (piece.as_ptr() as usize).checked_sub(self.output.as_ptr() as usize)?;
         Some((at, self.output.get(at..at + piece.len())?))

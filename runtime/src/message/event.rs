@@ -1,4 +1,4 @@
-//! What a streaming parser reports, piece by piece. Text is borrowed from the parser or its input.
+//! Events: what a streaming parser reports. Their text is borrowed from the parser or its input.
 
 use super::{Diagnostic, Message, ToolCall};
 
@@ -25,7 +25,7 @@ pub enum Event<'a> {
         index: usize,
         /// The function's name.
         name: &'a str,
-        /// The call's id, where the model writes one and it stands before the arguments.
+        /// The call's id, if the model wrote it before the arguments.
         id: Option<&'a str>,
     },
     /// The id of a call that was announced without one.
@@ -46,10 +46,10 @@ pub enum Event<'a> {
     ToolCallEnd {
         /// Position among the calls of this message, from 0.
         index: usize,
-        /// Whether the call was closed as its format wants; `false` where the text broke off.
+        /// Whether the model closed the call as its format demands.
         complete: bool,
     },
-    /// Something about the output that a caller may want to know; the text itself is in the other events.
+    /// Something unusual about the output. Its text is in the other events.
     Diagnostic(Diagnostic),
 }
 

@@ -1,4 +1,4 @@
-//! The forms of messages, calls and diagnostics under serde.
+//! Serialises and deserialises messages, calls and diagnostics in OpenAI's form.
 
 use serde::de::Error;
 use serde::ser::SerializeMap;
@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// Content as a text, or as a list of parts of which some have a text.
+/// Content: a text, or a list of parts. Only parts with a text count.
 fn content<E: Error>(message: &Map<String, Value>) -> Result<String, E> {
     match field(message, "content") {
         None => Ok(String::new()),
@@ -185,7 +185,7 @@ impl<'de> Deserialize<'de> for Diagnostic {
 
 // ----- reading -----
 
-/// A field that is there and not null.
+/// A field that is present and not null.
 fn field<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     object.get(key).filter(|value| !value.is_null())
 }

@@ -1,15 +1,15 @@
-//! Removes the Markdown code fence that a model may put around an answer that is to be JSON.
+//! Removes the Markdown code fence that a model may put around an answer that has to be JSON.
 
-/// What the answer goes through. It comes with the options that ask for it: an application that never does links none.
+/// A filter that the answer goes through. An application that does not use one does not link any.
 pub(crate) trait Filter: Send + Sync {
-    /// Takes the next piece and passes on what is certain.
+    /// Takes the next piece and passes on the part that is certain.
     fn push(&mut self, text: &str, out: &mut dyn FnMut(&str));
 
     /// The answer is over.
     fn finish(&mut self, out: &mut dyn FnMut(&str));
 }
 
-/// A filter over the answer: an opening fence with its label and a closing fence are syntax, all else passes.
+/// Removes an opening fence with its label, and a closing fence. All other text passes.
 #[derive(Debug, Default)]
 pub(crate) struct Fence {
     state: State,
@@ -18,7 +18,7 @@ pub(crate) struct Fence {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Nothing but white space and the beginning of a fence has come.
+    /// Only white space and the beginning of a fence have come.
     #[default]
     Start,
     /// An opening fence was taken.
@@ -32,7 +32,7 @@ const TICKS: &str = "```";
 const LABEL: usize = 16;
 
 impl Fence {
-    /// A new one.
+    /// A new filter.
     pub(crate) fn filter() -> Box<dyn Filter> {
         Box::<Self>::default()
     }
@@ -71,7 +71,7 @@ impl Filter for Fence {
             State::Inside => {
                 self.held.push_str(text);
                 let safe = match self.held.rfind(TICKS) {
-                    // Only what the closing fence may end with follows.
+                    // Only white space follows.
                     Some(at) if self.held[at + TICKS.len()..].trim().is_empty() => self.held[..at].trim_end().len(),
                     _ => {
                         let ticks = self.held.len() - self.held.trim_end_matches('`').len();

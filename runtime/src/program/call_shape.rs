@@ -4,7 +4,7 @@
 
 use super::text::{List, Text};
 
-/// Where a call object keeps its parts.
+/// The keys of a call object.
 ///
 /// | the object | `function_field` | `name_field` | `args_field` | `id_field` |
 /// |---|---|---|---|---|
@@ -12,16 +12,16 @@ use super::text::{List, Text};
 /// | `{"type": "function", "id": "1", "function": {"name": "f", "arguments": {…}}}` | `function` | `name` | `arguments` | `id` |
 /// | `{"f": {…}}`, with `name_is_key` | | | | |
 ///
-/// Keys may come in any order, and others among them are skipped.
+/// Keys may come in any order. Unknown keys are skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallShape {
-    /// The key of a nested object that holds the name and the arguments; empty where they are not nested.
+    /// The key of a nested object that contains the name and the arguments; empty if they are not nested.
     pub function_field: Text,
-    /// The key of the name; not looked at with `name_is_key`.
+    /// The key of the name; not used with `name_is_key`.
     pub name_field: Text,
-    /// The key of the arguments; not looked at with `name_is_key`.
+    /// The key of the arguments; not used with `name_is_key`.
     pub args_field: Text,
-    /// The key of the call's id, in the object itself or the nested one; empty where the format has none.
+    /// The key of the call's id, in the object itself or the nested one; empty if the format has no ids.
     pub id_field: Text,
     /// The first key is the name and its value the arguments.
     pub name_is_key: bool,
@@ -29,13 +29,13 @@ pub struct CallShape {
     pub python: bool,
     /// Other keys that the format writes.
     pub keys: List<Text>,
-    /// Nothing but the object announces the call: only an offered name makes it one, and before the name only the keys above
-    /// may come.
+    /// No marker announces the call. Only an offered name makes the object a call, and before the name only the keys
+    /// above may come.
     pub strict: bool,
 }
 
 impl CallShape {
-    /// What a key stands for, so many braces deep.
+    /// The role of a key at a depth, which counts braces from 1.
     pub(crate) fn role(&self, key: &[u8], depth: u8) -> Role {
         let is = |field: &str| !field.is_empty() && key == field.as_bytes();
         let nested = depth > 1 || self.function_field.is_empty();
@@ -54,7 +54,7 @@ impl CallShape {
         self.role(key, depth) != Role::Other || self.keys.iter().any(|known| known.as_bytes() == key)
     }
 
-    /// Whether a key that begins like this may be one of the fields.
+    /// Whether a key with this beginning may be one that the format writes.
     pub(crate) fn knows(&self, beginning: &[u8]) -> bool {
         let fields = [&self.function_field, &self.name_field, &self.args_field, &self.id_field];
         self.name_is_key
@@ -65,7 +65,7 @@ impl CallShape {
     }
 }
 
-/// What a key stands for.
+/// The role of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     Name,

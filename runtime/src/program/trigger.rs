@@ -1,15 +1,15 @@
-//! What a lazy grammar begins with. Generated modules hold triggers as constants, so the type is here; what makes them is in
-//! the grammar crate.
+//! Triggers: what activates a lazy grammar. Generated modules hold triggers as constants, so the type is here. The
+//! grammar crate makes them.
 
 use std::borrow::Cow;
 
-/// What a lazy grammar begins with.
+/// What activates a lazy grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// This text, wherever it stands; the grammar begins with it.
+    /// This text, wherever it occurs. The grammar begins with it.
     Word(Cow<'static, str>),
-    /// A regular expression (as ECMAScript has them) over all text that the model wrote so far. The grammar begins
-    /// where its first group does.
+    /// A regular expression, in the syntax of ECMAScript, over all text that the model wrote so far. The grammar begins
+    /// at its first group.
     Pattern(Cow<'static, str>),
 }
 

@@ -1,4 +1,7 @@
-//! A tool call written as one JSON object (or Python dict), taken apart as it comes: its name, its id, its arguments.
+//! Call objects: a tool call that is written as one JSON object or Python dict. Finds its name, its id and its
+//! arguments while it arrives.
+//!
+//! It reports what it finds and must not send events.
 
 mod arguments;
 mod fast_path;
@@ -19,48 +22,48 @@ use crate::readers::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_
 use crate::readers::python::Translator;
 use crate::utf8::whole_characters;
 
-/// What the bytes that were taken are.
+/// What the bytes contain that were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All of them were taken, and more are wanted.
+    /// All bytes were taken, and the object goes on.
     More,
     /// The object ended with them.
     Done,
-    /// It is no call, as the byte after them shows; nothing was reported.
+    /// The byte behind them shows that the object is no call. Nothing was reported.
     Mismatch,
-    /// A byte that was asked for follows, outside of strings.
+    /// Behind them, outside of strings, one of the stops may begin.
     Stop,
-    /// The [name](CallObject::name) is known, and with it the [id](CallObject::id), if there was one: exactly once,
-    /// before any arguments. Says where they stand among the bytes as they are, if they do.
+    /// The [name](CallObject::name) is known, and the [id](CallObject::id) if it came before the name. This is reported
+    /// exactly once, before any arguments. If both are in the given bytes without escapes: their places.
     Name(Option<Head>),
-    /// The id that comes after the name, at most once.
+    /// The id came after the name. This is reported at most once.
     Id,
-    /// The next piece of the arguments' JSON text: the last so many bytes of them.
+    /// More of the arguments as JSON: this many bytes, the last of those that were taken.
     Arguments(usize),
-    /// The next piece of the arguments' JSON text is what was [written](CallObject::written).
+    /// More of the arguments as JSON: it was [written](CallObject::written), because it differs from the input.
     Written,
 }
 
 /// Reads one call object.
 ///
-/// Until the name is known the text may turn out to be no call: [`Part::Mismatch`]. From then on it is one: what
-/// breaks the rules is skipped, and flagged as [`malformed`](Self::malformed). Arguments pass through untouched as
-/// they come (those before the name wait for it); arguments that are given as JSON text in a string are that
-/// text; `null` is the same as none. It is fed whole characters.
+/// Until the name is known, the text may turn out to be no call: [`Part::Mismatch`]. After that it is a call, and what
+/// breaks the rules is skipped and flagged as [`malformed`](Self::malformed). Arguments are passed on while they
+/// arrive; those before the name wait for it. Arguments that are JSON text in a string are unescaped; `null` is the
+/// same as no arguments. The reader must be fed whole characters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallObject {
     at: At,
     role: Role,
-    /// How many braces of the call itself are open: two inside the nested function object.
+    /// How many braces of the object are open: 2 inside the nested function object.
     depth: u8,
-    /// The key, name or id being read.
+    /// The key or name that is being read.
     text: InlineString,
-    /// It was longer than there is room for.
+    /// It is longer than a name can be.
     too_long: bool,
     unescaper: Unescaper,
     unescaped: Vec<u8>,
     id: InlineString,
-    /// The id being read is a string.
+    /// Whether the id is a string; `None` until its first byte was seen.
     id_quoted: Option<bool>,
     reader: Reader,
     arguments: Arguments,
@@ -71,33 +74,33 @@ pub(crate) struct CallObject {
     malformed: bool,
 }
 
-/// Where name and id stand, from where to where.
+/// The places of name and id in the given bytes, as start and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) name: (usize, usize),
     pub(crate) id: Option<(usize, usize)>,
 }
 
-/// The arguments behind the name, and what closes the object.
+/// What follows the name: the arguments, and what closes the object.
 pub(crate) struct Rest {
-    /// From where to where the arguments stand that were read.
+    /// The place of the arguments that were read.
     pub(crate) arguments: (usize, usize),
-    /// Where the id stands, if it comes after them.
+    /// The place of the id, if it comes after the arguments.
     pub(crate) id: Option<(usize, usize)>,
-    /// So many bytes were taken.
+    /// How many bytes were taken.
     pub(crate) taken: usize,
     /// The object ended with them.
     pub(crate) done: bool,
 }
 
-/// Where in the object the next byte stands.
+/// What is expected next in the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum At {
     #[default]
     Before,
     /// A key or the closing brace.
     Key,
-    /// A key; a closing brace would come too early.
+    /// A key. A closing brace is an error in JSON.
     KeyAfterComma,
     InKey,
     Colon,
@@ -106,24 +109,24 @@ enum At {
     /// A comma or the closing brace.
     After,
     Done,
-    /// It was no call.
+    /// The object is no call.
     Lost,
 }
 
-/// What became of the bytes looked at.
+/// What a step did.
 enum Step {
     Taken(usize),
     Last,
-    /// The byte does not fit: no call, or skipped if it is one.
+    /// The byte does not fit. If the name is known it is skipped; otherwise the object is no call.
     Bad,
-    /// The state changed and looks at the byte again.
+    /// No byte was taken. The state has changed, and looks at the byte again.
     Again,
-    /// So many bytes were taken, and there is something to report.
+    /// This many bytes were taken, and there is something to report.
     Report(Part, usize),
 }
 
 impl CallObject {
-    /// Makes the reader new, keeping its memory.
+    /// Makes the reader new. Its buffers are kept.
     pub(crate) fn reset<S: Syntax>(&mut self) {
         self.at = At::Before;
         self.role = Role::Other;
@@ -140,9 +143,9 @@ impl CallObject {
         self.malformed = false;
     }
 
-    /// Takes the next bytes of an object of this shape (the same each time), up to the first thing to report; says what
-    /// it is and how many bytes were taken. Once the name is known it stops before a byte outside of strings with
-    /// which one of `stops` may begin, at or after `from`.
+    /// Takes the next bytes of an object, up to the first thing to report. Returns what that is, and how many bytes
+    /// were taken. The shape must be the same in all calls. Once the name is known, it stops before a byte at or after
+    /// `from`, outside of strings, with which one of `stops` may begin.
     pub(crate) fn next<S: Syntax>(
         &mut self,
         shape: &CallShape,
@@ -192,7 +195,7 @@ impl CallObject {
         }
     }
 
-    /// The input ends here: whether something was [written](Self::written) that was held back of the arguments.
+    /// The input ends here. Returns whether arguments that were held back have been [written](Self::written).
     pub(crate) fn finish<S: Syntax>(&mut self) -> bool {
         if !self.named || self.at != At::InValue || self.role != Role::Arguments {
             return false;
@@ -211,7 +214,7 @@ impl CallObject {
         self.has_id.then_some(self.id.as_bytes())
     }
 
-    /// The piece of the arguments that was reported as written.
+    /// The arguments that were reported as written.
     pub(crate) fn written(&self) -> &[u8] {
         self.arguments.written()
     }
@@ -221,17 +224,17 @@ impl CallObject {
         self.named
     }
 
-    /// Whether the next bytes are arguments that are passed on as they come, or as their translation does.
+    /// Whether the next bytes are arguments that are passed on at once, unchanged or translated.
     pub(crate) fn passes_on(&self) -> bool {
         self.named && self.at == At::InValue && self.role == Role::Arguments && self.arguments.pass_on()
     }
 
-    /// What reads those in Python.
+    /// The reader of Python values.
     pub(crate) fn translator(&mut self) -> &mut Translator {
         self.reader.translator()
     }
 
-    /// What reads those in JSON.
+    /// The reader of JSON values.
     pub(crate) fn scanner(&mut self) -> &mut Scanner {
         self.reader.scanner()
     }
@@ -241,7 +244,7 @@ impl CallObject {
         self.at == At::Done
     }
 
-    /// Whether the object, or the arguments in it, broke a rule so far.
+    /// Whether the object or its arguments broke a rule so far.
     pub(crate) fn malformed(&self) -> bool {
         let reading = matches!(self.at, At::InKey | At::InValue);
         self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())
@@ -281,7 +284,7 @@ impl CallObject {
             }
             At::Value if self.role == Role::Function || (self.role == Role::Name && !quote) => Step::Bad,
             At::Value if begins => self.value::<S>(),
-            // From here on it is malformed.
+            // Everything below is malformed.
             _ if !self.named => Step::Bad,
             At::Colon | At::Value if matches!(byte, b',' | b'}') => {
                 self.malformed = true;
@@ -362,7 +365,7 @@ impl CallObject {
         Some(Progress::More)
     }
 
-    /// Takes one byte of a key or name. Byte by byte, so that it is exact where the text stops fitting.
+    /// Takes one byte of a key or name. Byte by byte, so that the first byte that does not fit is known exactly.
     fn byte<S: Syntax>(&mut self, byte: u8) -> Progress {
         if let Some(progress) = fast_paths::attempt(|| self.plain_byte::<S>(byte)) {
             return progress;
@@ -424,7 +427,7 @@ impl CallObject {
             Role::Id => return self.in_id::<S>(bytes),
             _ => {}
         }
-        // Piece by piece what is written stays small, however long the value is.
+        // Piece by piece, so that little is kept however long the value is.
         let bytes = match bytes.get(..PIECE) {
             Some(piece) if S::PYTHON => &bytes[..whole_characters(piece)],
             _ => bytes,
@@ -480,7 +483,7 @@ impl CallObject {
         Step::Report(Part::Name(None), 1)
     }
 
-    /// Bytes of an id: a string, or a number taken as it is written.
+    /// Bytes of an id: a string, or a number, which keeps its spelling.
     fn in_id<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
         let (progress, json) = self.reader.feed::<S>(bytes, usize::MAX, &Begins::NOTHING);
         if self.id_quoted.is_none() {
@@ -497,7 +500,7 @@ impl CallObject {
         let Progress::Done(count) = progress else { return Step::Taken(bytes.len()) };
         let id = self.text.as_bytes();
         let number = id.first().is_some_and(|byte| matches!(byte, b'-' | b'0'..=b'9'));
-        // `null` says that there is none.
+        // `null` means that there is no id.
         let none = id.is_empty() || (!text && !number);
         self.malformed |= self.too_long || (!text && none && id != b"null");
         if !none && !self.too_long {
@@ -509,7 +512,7 @@ impl CallObject {
     }
 }
 
-/// Whether a function may be called that.
+/// Whether this can be the name of a function.
 fn is_name(text: &[u8]) -> bool {
     !text.is_empty() && !text.iter().any(u8::is_ascii_control)
 }

@@ -1,8 +1,8 @@
-//! JSON as bytes go by: a scanner that passes one value through untouched and says where it ends, and the
-//! small tools beside it that close cut-off JSON and write JSON strings.
+//! JSON: a scanner that passes one value through unchanged and finds its end. The modules beside it complete JSON that
+//! was cut off and write JSON strings.
 //!
-//! Nothing here recurses on the depth of its input, allocates in steady state, or fails: text that breaks a
-//! rule is flagged and still read to its end.
+//! Nothing here may recurse on the depth of its input, allocate in steady state, or fail. Text that breaks a rule is
+//! flagged and read to its end.
 
 use crate::byte_set::Begins;
 
@@ -20,18 +20,18 @@ pub(crate) use text::{
     next_special_or, printable_len, push_char, room,
 };
 
-/// How far a translator came with the bytes that it was given.
+/// How far a reader came with the bytes that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// All bytes were taken and more are wanted.
+    /// All bytes were taken, and the value goes on.
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
-    /// At this offset, outside of strings, stands one of the bytes that were asked for.
+    /// At this offset, outside of strings, one of the stops may begin.
     Stop(usize),
 }
 
-/// What a JSON value is, as its first byte says.
+/// The kind of a JSON value, which its first byte tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// `{…}`
@@ -57,17 +57,17 @@ pub(crate) const MAX_DEPTH: usize = 100_000;
 const OBJECT: u8 = 0;
 const ARRAY: u8 = 1;
 
-/// Passes one JSON value through untouched and says where it ends.
+/// Passes one JSON value through unchanged and finds its end.
 ///
-/// The rules of RFC 8259 are checked on the way (white space, brackets, strings and their escapes, numbers,
-/// literals; also that surrogates come in pairs, which `serde_json` demands). The first offence makes the value
-/// [`malformed`](Self::malformed); from there on only brackets and strings are told apart, so that the value
-/// still ends at its closing bracket. Whether the bytes are UTF-8 is not looked at.
+/// It checks the rules of RFC 8259: white space, brackets, strings and their escapes, numbers, literals. It also checks
+/// that surrogates come in pairs, because `serde_json` demands it. The first error makes the value
+/// [`malformed`](Self::malformed). From there on only brackets and strings are recognised, so that the value still ends
+/// at its closing bracket. It does not check whether the bytes are UTF-8.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scanner {
     at: At,
     nesting: Nesting,
-    /// Open brackets after the first offence; `nesting` counts them before it.
+    /// How many brackets are open, once the value is malformed. Before that `nesting` counts them.
     loose_depth: usize,
     kind: Option<Kind>,
     malformed: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Scanner {
     high: bool,
 }
 
-/// Where in the grammar the next byte stands.
+/// What the grammar of JSON expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum At {
     #[default]
@@ -105,7 +105,7 @@ enum At {
     Done,
 }
 
-/// What of a number was read.
+/// The part of a number that was read last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Minus,
@@ -164,7 +164,7 @@ impl Word {
     }
 }
 
-/// Whether a byte can be part of a number or a bare word: such a byte never ends one.
+/// Whether a byte can be part of a number or a bare word.
 pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')
 }
@@ -180,7 +180,7 @@ enum Step {
     Last,
     /// The value ended before this byte.
     Ended,
-    /// Not taken: the state changed and looks at the byte again.
+    /// The byte was not taken. The state has changed, and looks at it again.
     Again,
 }
 
@@ -190,15 +190,16 @@ impl Scanner {
         Self::default()
     }
 
-    /// Takes the next bytes. `More`: all of them belong to the value (or are white space before it). `Done(n)`: the
-    /// value is complete, and `n` bytes belong to it; a number or literal ends before the first byte that
-    /// cannot be part of it, all else with its closing byte. Never a misfit: where no value begins at all, it is
-    /// `Done` before the offending byte, [`malformed`](Self::malformed) and of no [kind](Self::kind).
+    /// Takes the next bytes. `More`: all of them belong to the value, or are white space before it. `Done(n)`: the
+    /// value is complete, and `n` of the bytes belong to it. A number or literal ends before the first byte that cannot
+    /// be part of it; other values end with their closing byte. If no value begins at all, it is `Done` before the
+    /// first wrong byte, [`malformed`](Self::malformed) and without a [kind](Self::kind).
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
         self.feed_until(bytes, 0, &Begins::NOTHING)
     }
 
-    /// The same, but `Stop(n)` before a byte outside of strings with which one of `stops` may begin, at or after `from`.
+    /// The same, but gives `Stop(n)` before a byte at or after `from` with which one of `stops` may begin, unless the
+    /// byte is in a string.
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
         if self.at == At::Done {
             return Progress::Done(0);
@@ -225,8 +226,8 @@ impl Scanner {
         if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
     }
 
-    /// The input ends here: whether the value is complete. A number or literal at the end of the input is, if it
-    /// has all its bytes.
+    /// The input ends here. Returns whether the value is complete. Only the end of the input can complete a number or
+    /// literal.
     pub(crate) fn finish(&mut self) -> bool {
         let complete = match self.at {
             At::Done | At::LooseScalar => true,
@@ -240,7 +241,7 @@ impl Scanner {
         complete
     }
 
-    /// Makes the scanner new, keeping its memory.
+    /// Makes the scanner new. Its buffers are kept.
     pub(crate) fn reset(&mut self) {
         self.at = At::Before;
         self.nesting.clear();
@@ -256,18 +257,18 @@ impl Scanner {
         self.malformed
     }
 
-    /// Whether the next byte stands inside a string.
+    /// Whether the next byte is inside a string.
     pub(crate) fn in_string(&self) -> bool {
         matches!(self.at, At::Text | At::Escape | At::Hex { .. })
     }
 
-    /// Whether the next byte stands inside a string, and only a quote or a backslash would end the stretch.
+    /// Whether the next byte is inside a string, and anything but a quote or a backslash goes on with it.
     #[inline]
     pub(crate) fn in_plain_string(&self) -> bool {
         self.at == At::Text && !self.high
     }
 
-    /// What the value is, once its first byte was seen.
+    /// The kind of the value, once its first byte was seen.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.kind
     }
@@ -277,7 +278,7 @@ impl Scanner {
         if self.malformed { self.loose_depth } else { self.nesting.len() }
     }
 
-    /// Takes a stretch of a string, up to and with its closing quote or the backslash of an escape.
+    /// Takes text of a string, up to its closing quote or the backslash of an escape, which it takes too.
     #[inline]
     fn text(&mut self, bytes: &[u8]) -> usize {
         if self.high && bytes[0] != b'\\' {
@@ -346,7 +347,7 @@ impl Scanner {
                 self.at = At::Done;
                 Step::Ended
             }
-            // The caller takes stretches of text at a time.
+            // The caller takes text of strings in one go.
             At::Text => Step::Again,
         }
     }
@@ -409,7 +410,7 @@ impl Scanner {
         self.go(At::After)
     }
 
-    /// A number or literal ended before the byte at hand.
+    /// A number or literal ended before the current byte.
     fn end_scalar(&mut self, whole: bool) -> Step {
         if !whole {
             self.offend();
@@ -480,7 +481,7 @@ impl Scanner {
         Step::Taken
     }
 
-    /// Notes an offence; the state stays.
+    /// Notes an error. The state stays as it is.
     fn offend(&mut self) {
         if !self.malformed {
             self.loose_depth = self.nesting.len();
@@ -488,7 +489,7 @@ impl Scanner {
         }
     }
 
-    /// Notes an offence outside a string, and goes on loosely with the byte at hand.
+    /// Notes an error outside a string. From the current byte on, only brackets and strings are recognised.
     fn lose(&mut self) -> Step {
         self.offend();
         self.at = if self.loose_depth == 0 { At::LooseScalar } else { At::Loose };

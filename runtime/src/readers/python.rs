@@ -1,8 +1,8 @@
-//! One Python literal, translated to JSON as it comes: what `str()` or `repr()` write of a dict or a list, and what a
-//! model writes in their manner.
+//! Python literals: translates one literal to JSON while it arrives. Templates write such literals with `str()` or
+//! `repr()` of a dict or a list, and models write them likewise.
 //!
-//! Whatever the bytes are, the JSON is well-formed once the literal is complete (UTF-8 aside, which is passed on as
-//! it came): what breaks Python's rules is flagged, mended in the simplest way, and read on.
+//! Whatever the bytes are, the JSON is well-formed once the literal is complete; only bytes that are not UTF-8 are
+//! passed on unchanged. What breaks Python's rules is flagged and corrected in the simplest way.
 
 mod number;
 
@@ -22,10 +22,10 @@ const TUPLE: u8 = 2;
 
 /// Translates one Python literal into JSON.
 ///
-/// Dicts become objects, lists and tuples arrays, and strings of either quote JSON strings; `True`, `False` and
-/// `None` become what JSON calls them, and numbers keep their spelling as far as JSON has it. Keys that are no strings
-/// become strings, as Python's own `json.dumps` does it. Separators are written as `", "` and `": "`. JSON
-/// itself is read as well. Strings are written as they come; only a number or word waits for its end.
+/// Dicts become objects, lists and tuples become arrays, and strings with either quote become JSON strings. `True`,
+/// `False` and `None` become `true`, `false` and `null`. Numbers keep their spelling if JSON has it. Keys that are not
+/// strings become strings, as in Python's `json.dumps`. Separators are written as `", "` and `": "`. JSON is read as
+/// well. Strings are written while they arrive; only a number or word waits for its end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Translator {
     at: At,
@@ -41,7 +41,7 @@ pub(crate) struct Translator {
     has_items: bool,
 }
 
-/// Where in the grammar the next byte stands.
+/// What the grammar expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum At {
     #[default]
@@ -55,11 +55,11 @@ enum At {
     /// A comma or a closing bracket.
     After,
     Token,
-    /// One quote was read: of a string, of an empty one, or of three.
+    /// One quote was read. It may open a string, be the first of two quotes of an empty string, or the first of three.
     Quote,
     TwoQuotes,
     Text,
-    /// So many quotes of the three that would close the string.
+    /// This many of the three quotes that close the string were read.
     Closing(u8),
     Escape,
     /// After a backslash in a raw string.
@@ -90,7 +90,7 @@ enum Step {
     Last,
     /// The literal ended before this byte.
     Ended,
-    /// Not taken: the state changed and looks at the byte again.
+    /// The byte was not taken. The state has changed, and looks at it again.
     Again,
 }
 
@@ -101,9 +101,8 @@ impl Translator {
     }
 
     /// Takes the next bytes and appends their JSON. `More`: all were taken. `Done(n)`: the literal is complete, and `n`
-    /// bytes belong to it; a number, a word and an empty string end before the first byte that is not theirs. Where
-    /// no literal begins at all it is `Done` before the offending byte, malformed, and with nothing written. Never a
-    /// misfit.
+    /// of the bytes belong to it. A number, a word and an empty string end before the first byte that is not part of
+    /// them. If no literal begins at all, it is `Done` before the first wrong byte, malformed, and nothing is written.
     pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Progress {
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
@@ -128,8 +127,8 @@ impl Translator {
         if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
     }
 
-    /// The input ends here: writes what was held back, and says whether the literal is complete. Of one that is
-    /// not, the output is the beginning of its JSON.
+    /// The input ends here: writes what was held back. Returns whether the literal is complete. If it is not, the
+    /// output is the beginning of its JSON.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> bool {
         let outermost = self.nesting.len() == 0;
         match self.at {
@@ -146,7 +145,7 @@ impl Translator {
         self.at == At::Done
     }
 
-    /// Makes the translator new, keeping its memory.
+    /// Makes the translator new. Its buffers are kept.
     pub(crate) fn reset(&mut self) {
         let mut nesting = std::mem::take(&mut self.nesting);
         let mut token = std::mem::take(&mut self.token);
@@ -160,7 +159,8 @@ impl Translator {
         self.malformed
     }
 
-    /// In a string: the bytes that may end it, or are not written as JSON would escape them.
+    /// Inside a string: the bytes that may end it, and those that JSON would escape in another way. `None` outside of
+    /// strings.
     #[inline]
     pub(crate) fn string_ends(&self) -> Option<ByteSet> {
         (self.at == At::Text && !self.surrogates.waits()).then(|| ByteSet::of(b"\\\n\r").with(self.string.quote))
@@ -196,7 +196,7 @@ impl Translator {
             At::Hex { left, value } => self.hex(left, value, byte, out),
             At::Octal { left, value } => self.octal(left, value, byte, out),
             At::Done => Step::Ended,
-            // The caller takes stretches of text, and of tokens, at a time.
+            // The caller takes text of strings, and tokens, in one go.
             At::Text => Step::Again,
             _ if byte.is_ascii_whitespace() || byte == 0x0b => Step::Taken,
             _ => self.structure(byte, out),
@@ -235,7 +235,7 @@ impl Translator {
             }
             At::Item | At::Key | At::After if closes => self.close(byte, out),
             At::After if byte == b',' => self.go(self.next_item()),
-            // From here on it is no Python.
+            // From here on it is not valid Python.
             At::After if begins => {
                 self.malformed = true;
                 self.again(self.next_item())
@@ -330,7 +330,7 @@ impl Translator {
         };
     }
 
-    /// Takes a stretch of a number or word.
+    /// Takes bytes of a number or word.
     fn token_text(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.iter().take_while(|&&byte| is_token(byte)).count();
         let from = self.token.len();
@@ -345,7 +345,7 @@ impl Translator {
             let is = |letter: u8| self.token.iter().any(|byte| byte.to_ascii_lowercase() == letter);
             if self.token.iter().all(|byte| b"rbufRBUF".contains(byte)) {
                 self.string = StringForm { quote: byte, triple: false, raw: is(b'r') };
-                // What a formatted string would say cannot be known.
+                // The value of a formatted string cannot be known.
                 self.malformed |= is(b'f');
                 out.push(b'"');
                 return self.go(At::Quote);
@@ -364,7 +364,7 @@ impl Translator {
         self.malformed |= !fits;
         if self.in_key {
             if out.get(from) == Some(&b'"') {
-                // A bare word became a string already.
+                // A bare word was already written as a string.
                 out.remove(from);
             } else {
                 out.push(b'"');
@@ -374,7 +374,7 @@ impl Translator {
         self.end_value();
     }
 
-    /// Takes a stretch of a string, up to and with the quote or backslash that ends it.
+    /// Takes text of a string, up to a quote or backslash, which it takes too.
     fn text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
         if let Some(taken) = fast_paths::attempt(|| self.plain_text(bytes, out)) {
             return taken;
@@ -447,7 +447,7 @@ impl Translator {
         self.end_value();
     }
 
-    /// Half a surrogate pair that waits for the other stays alone.
+    /// Half a surrogate pair that waits for the other half stays alone.
     fn settle(&mut self, out: &mut Vec<u8>) {
         if let Some(char) = self.surrogates.settle() {
             self.malformed = true;
@@ -473,13 +473,14 @@ impl Translator {
             b'a' => 0x07,
             b'v' => 0x0b,
             b'\\' | b'\'' | b'"' => byte,
-            // JSON's escape; Python would keep the backslash, but never writes it so.
+            // An escape of JSON. Python would keep the backslash, but never writes this.
             b'/' if self.string.quote == b'"' => byte,
-            // The line goes on.
+            // A backslash before a newline: the string goes on in the next line.
             b'\n' => return self.go(at),
             _ if at != At::Text => return self.go(at),
             _ => {
-                // Python keeps the backslash of an escape that it does not know. It does know names of characters.
+                // Python keeps the backslash of an unknown escape. `\N{name}` is known to Python, but not supported
+                // here.
                 self.malformed |= byte == b'N';
                 escape_byte_into(b'\\', out);
                 return self.again(at);
@@ -496,7 +497,7 @@ impl Translator {
             push_char(char::REPLACEMENT_CHARACTER, out);
             return self.again(At::Text);
         };
-        // Eight digits fill the value.
+        // Eight digits fill the 32 bits.
         let value = value << 4 | digit;
         if left > 1 {
             return self.go(At::Hex { left: left - 1, value });

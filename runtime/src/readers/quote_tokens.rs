@@ -1,8 +1,8 @@
-//! One value whose strings stand raw between quote tokens, translated to JSON as it comes: objects have bare keys, and
-//! nothing is escaped.
+//! Values with quote tokens: a special token stands on both sides of each string, keys are bare, and nothing is
+//! escaped. Translates one value to JSON while it arrives.
 //!
-//! Whatever the bytes are, the JSON is well-formed once the value is complete: what breaks the rules is flagged,
-//! mended in the simplest way, and read on.
+//! Whatever the bytes are, the JSON is well-formed once the value is complete. What breaks the rules is flagged and
+//! corrected in the simplest way.
 
 use memchr::{memchr, memchr2};
 
@@ -14,10 +14,10 @@ use crate::utf8::Utf8Carry;
 const OBJECT: u8 = 0;
 const ARRAY: u8 = 1;
 
-/// The longest number, in bytes; what is longer is a word. Only numbers wait for their end.
+/// The longest number, in bytes. Longer text is a word. A number waits for its end, so its length must be bounded.
 const MAX_NUMBER: usize = 4300;
 
-/// The longest white space within a bare key, in bytes; the rest of it is dropped.
+/// The longest white space within a bare key, in bytes. The rest of it is dropped.
 const MAX_KEY_SPACE: usize = 64;
 
 /// Translates one value with quote tokens into JSON.
@@ -42,16 +42,16 @@ const MAX_KEY_SPACE: usize = 64;
 pub(crate) struct Translator {
     at: At,
     nesting: Nesting,
-    /// So many bytes of a quote token were read, and are held.
+    /// This many bytes of a quote token were read and are held back.
     matched: usize,
-    /// The number or literal being read; in a bare key, the white space that may end it.
+    /// The number or literal that is being read. In a bare key: white space that may be its end.
     token: Vec<u8>,
-    /// How far that is a number.
+    /// How far it is a valid number.
     number: Option<Number>,
     /// Reads JSON's strings.
     scanner: Scanner,
     unescaper: Unescaper,
-    /// What `unescaper` wrote of the last bytes.
+    /// What `unescaper` wrote for the last bytes.
     unescaped: Vec<u8>,
     carry: Utf8Carry,
     malformed: bool,
@@ -59,11 +59,11 @@ pub(crate) struct Translator {
     in_key: bool,
     /// The innermost container has an item already.
     has_items: bool,
-    /// The bytes at hand are known to be UTF-8.
+    /// The current bytes are known to be UTF-8.
     valid: bool,
 }
 
-/// Where in the grammar the next byte stands.
+/// What the grammar expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum At {
     #[default]
@@ -83,12 +83,12 @@ enum At {
     Word,
     /// Between quote tokens.
     Text,
-    /// In a string as JSON has it.
+    /// In a JSON string.
     Json,
     Done,
 }
 
-/// What stands between values, or begins one.
+/// A byte between values, or the first byte of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Quote,
@@ -97,8 +97,8 @@ enum Sign {
 
 impl Translator {
     /// Takes the next bytes and appends their JSON. `More`: all were taken. `Done(n)`: the value is complete, and `n`
-    /// bytes belong to it; a number and a word end before the first byte that is not theirs. Where no value begins at
-    /// all it is `Done` before the offending byte, malformed, and with nothing written. Never a misfit.
+    /// of the bytes belong to it. A number and a word end before the first byte that is not part of them. If no value
+    /// begins at all, it is `Done` before the first wrong byte, malformed, and nothing is written.
     pub(crate) fn feed(&mut self, quote: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> Progress {
         self.matched = self.matched.min(quote.len().saturating_sub(1));
         let mut taken = 0;
@@ -118,8 +118,8 @@ impl Translator {
         progress
     }
 
-    /// The input ends here: writes what was held back, and says whether the value is complete. Of one that is not, the
-    /// output is the beginning of its JSON.
+    /// The input ends here: writes what was held back. Returns whether the value is complete. If it is not, the output
+    /// is the beginning of its JSON.
     pub(crate) fn finish(&mut self, quote: &[u8], out: &mut Vec<u8>) -> bool {
         let outermost = self.nesting.len() == 0;
         let whole = outermost && self.at == At::Token && self.literal().is_some();
@@ -148,7 +148,7 @@ impl Translator {
         self.malformed
     }
 
-    /// Makes the translator new, keeping its memory.
+    /// Makes the translator new. Its buffers are kept.
     pub(crate) fn reset(&mut self) {
         let mut old = std::mem::take(self);
         old.nesting.clear();
@@ -161,14 +161,14 @@ impl Translator {
         self.unescaped = old.unescaped;
     }
 
-    /// Between quote tokens: the byte that may end the string.
+    /// Between quote tokens: the byte with which the closing token begins. `None` elsewhere.
     pub(crate) fn string_ends(&self, quote: &[u8]) -> Option<ByteSet> {
         let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
         let first = quote.first()?;
         text.then(|| ByteSet::EMPTY.with(*first))
     }
 
-    /// Takes bytes at the start of `rest`, which is `byte` and more; gives their count. None: the state changed and
+    /// Takes bytes at the start of `rest`, whose first byte is `byte`. Returns how many; 0 if the state has changed and
     /// looks at the byte again.
     fn step(&mut self, quote: &[u8], byte: u8, rest: &[u8], out: &mut Vec<u8>) -> usize {
         match self.at {
@@ -228,7 +228,7 @@ impl Translator {
             }
             return fitting;
         }
-        // Not the token; but it may begin with a later byte of those that are held.
+        // It is not the token. The token may still begin at a later byte of those that are held back.
         let held = &quote[..self.matched];
         let lost = (1..held.len()).find(|&start| held.starts_with(&held[start..])).unwrap_or(held.len());
         self.matched -= lost;
@@ -249,7 +249,7 @@ impl Translator {
         0
     }
 
-    /// What stands between values.
+    /// A byte between values.
     fn structure(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
         let (begins, closes) = match sign {
             Sign::Quote => (true, false),
@@ -357,7 +357,7 @@ impl Translator {
         };
     }
 
-    /// A stretch of what may be a number or literal.
+    /// Takes bytes of what may be a number or literal.
     fn token(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut rest = bytes.iter();
         if self.token.is_empty() {
@@ -371,7 +371,7 @@ impl Translator {
         }
     }
 
-    /// The JSON of the number or literal that was read, if it is a whole one.
+    /// The JSON of the number or literal that was read, if it is complete.
     fn literal(&mut self) -> Option<&[u8]> {
         match self.number {
             Some(number) => number.is_whole().then_some(&self.token),
@@ -390,7 +390,7 @@ impl Translator {
         }
     }
 
-    /// What was read is neither number nor literal.
+    /// The text that was read is neither number nor literal.
     fn begin_word(&mut self, out: &mut Vec<u8>) {
         self.malformed = true;
         self.at = At::Word;
@@ -406,7 +406,7 @@ impl Translator {
         out.push(b'"');
     }
 
-    /// Takes a stretch of a bare key, up to what ends it.
+    /// Takes text of a bare key, up to the byte that ends it.
     fn bare_key(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
         let end = memchr2(b':', b'}', bytes);
         let stretch = &bytes[..end.unwrap_or(bytes.len())];
@@ -418,7 +418,7 @@ impl Translator {
         stretch.len()
     }
 
-    /// Writes the text of a bare key, and holds the white space that may be its end.
+    /// Writes text of a bare key. White space that may be its end is held back.
     fn key_text(&mut self, mut text: &[u8], out: &mut Vec<u8>) {
         while !text.is_empty() {
             let solid = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
@@ -445,7 +445,7 @@ impl Translator {
         self.again(At::Json)
     }
 
-    /// Takes a stretch of a string as JSON has it, quotes included.
+    /// Takes text of a JSON string, quotes included.
     fn json(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
         let progress = self.scanner.feed(bytes);
         let taken = if let Progress::Done(taken) = progress { taken } else { bytes.len() };
@@ -467,7 +467,7 @@ impl Translator {
         self.end_value();
     }
 
-    /// Writes the held token as text.
+    /// Writes the bytes of a quote token that were held back as text.
     fn held_text(&mut self, out: &mut Vec<u8>) {
         let mut token = std::mem::take(&mut self.token);
         self.text(&token, out);

@@ -1,4 +1,4 @@
-//! The raw text of a tagged argument, turned into a JSON value of a type that the tool's schema asks for.
+//! Tagged arguments: turns the raw text between two tags into a JSON value of a type that the tool's schema allows.
 
 use std::borrow::Cow;
 
@@ -7,47 +7,48 @@ use crate::readers::python::Translator;
 use crate::tools::Types;
 use crate::utf8::{Utf8Carry, lossy};
 
-/// Writes the JSON value that the raw text of a tagged argument stands for.
+/// Writes the JSON value of a tagged argument.
 ///
-/// * Only strings allowed: the text is the string, written as it comes.
-/// * No strings allowed: the text waits for its end, and is then the JSON value that it spells, or the Python literal;
-///   if it is neither it becomes a string after all, which is a [`mismatch`](Self::mismatch).
-/// * Strings among others: the text waits only as long as it can still be a value of one of the other types.
-/// * Nothing known: as if every type were allowed, and a quoted string is that string.
+/// | types that the schema allows | how the text is read |
+/// |---|---|
+/// | only strings | as a string, written while it arrives |
+/// | no strings | at its end, as JSON or as a Python literal; if it is neither, as a string with a [`mismatch`](Self::mismatch) |
+/// | strings and others | held back only as long as it may still be one of the others |
+/// | unknown | as if every type were allowed; text in quotes is a JSON string |
 ///
-/// A value keeps its spelling; white space around it is dropped. In a string all white space counts.
+/// A value keeps its spelling, and white space around it is dropped. In a string all white space counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ValueWriter {
     types: Types,
     python: bool,
-    /// The opening quote was written; the rest of the text is the string.
+    /// The opening quote was written. The rest of the text belongs to the string.
     in_text: bool,
-    /// The text so far, while it is not decided what it is.
+    /// The text so far, until its type is decided.
     held: Vec<u8>,
     json: Candidate<Scanner>,
     literal: Candidate<Translator>,
-    /// What `literal` wrote.
+    /// The JSON that `literal` wrote.
     translated: Vec<u8>,
     carry: Utf8Carry,
     invalid_utf8: bool,
     mismatch: bool,
 }
 
-/// By so many bytes it shows, as a rule, that a text is no JSON.
+/// Within this many bytes it usually shows that a text is not JSON.
 const BEGINNING: usize = 64;
 
-/// What the text may still turn out to be.
+/// A type of value that the text may still have.
 #[derive(Debug, Clone, Default)]
 struct Candidate<R> {
     reader: R,
-    /// The text has not stopped fitting.
+    /// The text fits so far.
     alive: bool,
     /// The value is complete; only white space may follow.
     done: bool,
 }
 
 impl<R> Candidate<R> {
-    /// Takes note of what the reader said to these bytes.
+    /// Notes what the reader said about these bytes.
     fn note(&mut self, progress: Progress, bytes: &[u8]) {
         if let Progress::Done(n) = progress {
             self.done = true;
@@ -57,8 +58,9 @@ impl<R> Candidate<R> {
 }
 
 impl ValueWriter {
-    /// Makes the writer new for one value of these types, keeping its memory. With `python`, Python literals are read
-    /// where JSON is; without it, only where a string is not allowed, but something is that Python spells differently.
+    /// Makes the writer new, for one value of these types. Its buffers are kept. With `python`, Python literals are
+    /// read wherever JSON is. Without it, they are read only if a string is not allowed and a value is that Python
+    /// spells differently.
     pub(crate) fn restart(&mut self, types: Types, python: bool) {
         self.types = types;
         self.python = python;
@@ -76,19 +78,19 @@ impl ValueWriter {
         self.mismatch = false;
     }
 
-    /// There is text: appends what is certain of the JSON already.
+    /// There is text: appends the part of the JSON that is already certain.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         if self.types == Types::STRING && !self.in_text {
             self.begin_text(out);
         }
     }
 
-    /// Whether the rest of the text is a string, of which no character is half read.
+    /// Whether the rest of the text belongs to a string, and no character is read in part.
     pub(crate) fn writes_text(&self) -> bool {
         self.in_text && self.carry.is_empty()
     }
 
-    /// Takes the next bytes of the text and appends what is certain of the JSON.
+    /// Takes the next bytes of the text and appends the part of the JSON that is certain.
     pub(crate) fn feed(&mut self, text: &[u8], out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
@@ -99,7 +101,7 @@ impl ValueWriter {
             return;
         }
         self.held.extend_from_slice(text);
-        // What cannot become a string waits for its end anyway.
+        // Text that cannot be a string waits for its end anyway.
         if !self.types.has_string() {
             return;
         }
@@ -109,7 +111,7 @@ impl ValueWriter {
         }
     }
 
-    /// The text ends here: appends the rest of the JSON.
+    /// The text is complete: appends the rest of the JSON.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         if !self.in_text && self.types != Types::STRING && self.finish_value(out) {
             return;
@@ -122,8 +124,7 @@ impl ValueWriter {
         out.push(b'"');
     }
 
-    /// The input broke off inside the text: appends what was held back, as the beginning of the JSON. A string stays
-    /// open.
+    /// The input ended inside the text: appends what was held back, as the beginning of the JSON. A string stays open.
     pub(crate) fn abort(&mut self, out: &mut Vec<u8>) {
         if !self.in_text {
             self.consider_held();
@@ -131,7 +132,7 @@ impl ValueWriter {
             if text.is_empty() {
                 return;
             }
-            // A number or word that is not whole may as well be the beginning of a string.
+            // A number or word that is not complete may also be the beginning of a string.
             let scalar = matches!(self.json.reader.kind(), Some(Kind::Number | Kind::Boolean | Kind::Null));
             if self.json.alive && (!scalar || !self.types.has_string() || self.json.reader.finish()) {
                 out.extend_from_slice(as_text(text, &mut self.invalid_utf8).as_bytes());
@@ -153,17 +154,17 @@ impl ValueWriter {
         self.end_carry(out);
     }
 
-    /// Whether the value that was written has none of the types asked for.
+    /// Whether the value that was written has none of the types that the schema allows.
     pub(crate) fn mismatch(&self) -> bool {
         self.mismatch
     }
 
-    /// Whether the text held bytes that are not UTF-8, which became U+FFFD.
+    /// Whether the text contained bytes that are not UTF-8. They became U+FFFD.
     pub(crate) fn invalid_utf8(&self) -> bool {
         self.invalid_utf8
     }
 
-    /// Shows all of the text to what it may be, where that was put off.
+    /// Gives the whole text to the readers of the types that it may have, if they have not seen it yet.
     fn consider_held(&mut self) {
         if !self.types.has_string() {
             let held = std::mem::take(&mut self.held);
@@ -172,7 +173,7 @@ impl ValueWriter {
         }
     }
 
-    /// Shows the bytes to what the text may still be.
+    /// Gives the bytes to the readers of the types that the text may still have.
     fn consider(&mut self, text: &[u8]) {
         let json = &mut self.json;
         if json.alive {
@@ -193,7 +194,7 @@ impl ValueWriter {
         }
     }
 
-    /// Writes the held text as a value that is no string of the schema's, if it is one.
+    /// Writes the held text as JSON or as a literal, if it is one. Returns whether it was.
     fn finish_value(&mut self, out: &mut Vec<u8>) -> bool {
         self.consider_held();
         if self.json.alive && (self.json.done || self.json.reader.finish()) {
@@ -233,7 +234,7 @@ impl ValueWriter {
         self.python || (!self.types.has_string() && self.types.intersects(spelled_otherwise))
     }
 
-    /// Reads the whole held text as a Python literal, and appends its JSON.
+    /// Reads the whole held text as a Python literal and appends its JSON.
     fn translate_held(&mut self, out: &mut Vec<u8>) {
         let literal = &mut self.literal;
         literal.reader.reset();
@@ -244,7 +245,7 @@ impl ValueWriter {
         literal.alive &= !literal.reader.malformed();
     }
 
-    /// Whether complete JSON has one of the types asked for.
+    /// Whether complete JSON has one of the types that the schema allows.
     fn fits(&self, json: &[u8]) -> bool {
         let Some(kind) = kind_of(json) else { return false };
         if !admits(self.types, kind) {
@@ -254,7 +255,7 @@ impl ValueWriter {
         !whole_only || is_integer(json, !self.types.has_string())
     }
 
-    /// The text is a string: writes what was held of it.
+    /// The text is a string: writes what was held back of it.
     fn begin_text(&mut self, out: &mut Vec<u8>) {
         self.in_text = true;
         out.push(b'"');
@@ -286,7 +287,8 @@ fn admits(types: Types, kind: Kind) -> bool {
     types.is_unknown() || types.intersects(wanted)
 }
 
-/// Gives bytes to a scanner, but the most of a long text only if it has found no fault at its beginning.
+/// Gives bytes to a scanner. Most of a long text is given to it only if its beginning is valid, because most long texts
+/// are not JSON.
 fn feed_while_json(scanner: &mut Scanner, text: &[u8]) -> Progress {
     let (beginning, rest) = text.split_at(text.len().min(BEGINNING));
     match scanner.feed(beginning) {
@@ -298,7 +300,7 @@ fn feed_while_json(scanner: &mut Scanner, text: &[u8]) -> Progress {
     }
 }
 
-/// What JSON text is, by its first byte.
+/// The kind of complete JSON, by its first byte.
 fn kind_of(json: &[u8]) -> Option<Kind> {
     Some(match json.first()? {
         b'{' => Kind::Object,
@@ -310,7 +312,7 @@ fn kind_of(json: &[u8]) -> Option<Kind> {
     })
 }
 
-/// Whether a JSON number is an integer: without a fraction, or (if `zeros` may stand there) with one of zeros.
+/// Whether a JSON number is an integer. With `zeros`, a fraction of zeros is allowed.
 fn is_integer(number: &[u8], zeros: bool) -> bool {
     match number.iter().position(|byte| !matches!(byte, b'-' | b'0'..=b'9')) {
         None => true,
@@ -324,7 +326,7 @@ fn trim(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// The bytes as text; notes if U+FFFD had to stand in.
+/// The bytes as text. Sets `invalid` if some became U+FFFD.
 fn as_text<'t>(bytes: &'t [u8], invalid: &mut bool) -> Cow<'t, str> {
     let text = lossy(bytes);
     *invalid |= matches!(text, Cow::Owned(_));

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Cut {
     /// All in one piece.
     Whole,
-    /// In two, after this many bytes.
+    /// In two pieces; the first has this many bytes.
     At(usize),
     /// Pieces of this many bytes; the last may be shorter.
     Chunks(usize),
@@ -30,7 +30,7 @@ impl Cut {
             Cut::Chunks(size) => text.chunks(size.max(1)).collect(),
             Cut::Random { seed } => {
                 let mut random = Random::new(seed);
-                // Long pieces and short ones find different faults.
+                // Long and short pieces find different errors.
                 let longest = [2, 5, 16, 64, 256][random.below(5)];
                 let (mut pieces, mut rest) = (Vec::new(), text);
                 while !rest.is_empty() {

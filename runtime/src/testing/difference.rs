@@ -1,6 +1,6 @@
 //! A difference between what a test expected and what it found.
 
-/// One thing that is not as expected.
+/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) what: String,

@@ -1,4 +1,4 @@
-//! What a parser reported in one run: its events in order, neighbours of a kind put together, so that runs with
+//! A transcript: the events of one run in order. Adjacent events of the same kind are joined, so that runs with
 //! different cuts can be compared.
 
 use super::cut::Cut;
@@ -41,7 +41,7 @@ impl Subject for dyn ChatParser + '_ {
 
 fn feed(stream: &mut dyn ChatStream, pieces: &[&[u8]], sink: &mut dyn FnMut(Event<'_>)) {
     for (index, piece) in pieces.iter().enumerate() {
-        // Text and bytes go different ways; both have to lead to the same.
+        // Text and bytes take different paths in the parser. Both must give the same result.
         match std::str::from_utf8(piece) {
             Ok(text) if (index + text.len()).is_multiple_of(2) => stream.push(text, sink),
             _ => stream.push_bytes(piece, sink),
@@ -50,8 +50,8 @@ fn feed(stream: &mut dyn ChatStream, pieces: &[&[u8]], sink: &mut dyn FnMut(Even
     stream.finish(sink);
 }
 
-/// An event that owns its text. Diagnostics are in the message only: where they come among the fragments of a text
-/// depends on the cut.
+/// An event that owns its text. Diagnostics are only in the message, because their position among the fragments of a
+/// text depends on the cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// Reasoning, all fragments that followed one another.
@@ -68,18 +68,18 @@ pub enum Piece {
     End(usize, bool),
 }
 
-/// What a parser reported in one run.
+/// The transcript of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
-    /// The events, neighbours of a kind put together.
+    /// The events. Adjacent events of the same kind are joined.
     pub events: Vec<Piece>,
-    /// What they add up to.
+    /// The message that they add up to.
     pub message: Message,
     pub(crate) problems: Vec<Difference>,
 }
 
 impl Transcript {
-    /// Runs a parser over an output that is cut in this way.
+    /// Runs a parser over an output that is cut in a given way.
     pub fn of(parser: &(impl Subject + ?Sized), output: &[u8], cut: &Cut, options: &Options) -> Self {
         let mut transcript = Self { events: Vec::new(), message: Message::default(), problems: Vec::new() };
         let mut open = None;
@@ -119,13 +119,13 @@ impl Transcript {
         }
     }
 
-    /// What is wrong with the order of the events, if anything is: every call has a start and an end, and what belongs
-    /// to it comes between them; calls are numbered from 0; no fragment is empty.
+    /// Checks the order of the events: every call has a start and an end, and its events come between them; calls are
+    /// numbered from 0; no fragment is empty. Returns what is wrong, if anything is.
     pub fn disorder(&self) -> Option<String> {
         self.problems.first().map(|problem| format!("expected {}, found {}", problem.expected, problem.found))
     }
 
-    /// How another run differs from this one, if it does.
+    /// The first difference between this run and another.
     pub(crate) fn difference(&self, other: &Self) -> Option<Difference> {
         let at = (0..self.events.len().max(other.events.len())).find(|&n| self.events.get(n) != other.events.get(n))?;
         let show = |events: &[Piece]| events.get(at).map_or("no more events".to_owned(), |piece| format!("{piece:?}"));
@@ -133,8 +133,8 @@ impl Transcript {
     }
 }
 
-/// Why an event may not come where it comes. `open` is the call that is open; `announced` counts the calls so far,
-/// with this one.
+/// Why an event may not come here. `open` is the open call; `announced` is the number of calls so far, including this
+/// one.
 fn misplaced(event: &Event<'_>, open: &mut Option<usize>, announced: usize) -> Option<&'static str> {
     match event {
         Event::Reasoning("") | Event::Content("") | Event::ToolCallArguments { json: "", .. } => {

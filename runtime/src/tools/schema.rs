@@ -1,13 +1,13 @@
-//! Which JSON types a tool's schema allows for each argument.
+//! Finds the JSON types that a tool's schema allows for each argument.
 //!
-//! Schemas come from outside: references may go in circles, and alternatives may multiply. Every schema is looked
-//! through under a budget; where it runs out, the type is unknown, which is always safe.
+//! Schemas are untrusted: references may go in circles, and alternatives may multiply. Each schema is analysed within a
+//! budget. If the budget is used up the type is unknown, which is always safe.
 
 use serde_json::{Map, Value};
 
 use super::types::Types;
 
-/// How many schemas one tool's resolution looks at.
+/// The budget: how many schemas are looked at for one tool.
 const BUDGET: usize = 20_000;
 /// How deep references and combinations may nest.
 const DEPTH: usize = 64;
@@ -15,14 +15,14 @@ const DEPTH: usize = 64;
 /// The types of one tool's arguments.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    /// In order of the names.
+    /// Ordered by name.
     named: Vec<(String, Types)>,
     /// The type of arguments that the schema does not name.
     others: Types,
 }
 
 impl Arguments {
-    /// What the schema of an arguments object says.
+    /// Analyses the schema of an arguments object.
     pub(super) fn of(parameters: &Value) -> Self {
         let mut resolver = Resolver { root: parameters, path: Vec::new(), budget: BUDGET };
         let mut found = Self::default();
@@ -34,7 +34,7 @@ impl Arguments {
         self.find(argument).map_or(self.others, |at| self.named[at].1)
     }
 
-    /// Where a name stands, or is to stand.
+    /// The position of a name, or the one where it has to be inserted.
     fn find(&self, name: &str) -> Result<usize, usize> {
         self.named.binary_search_by(|(known, _)| known.as_str().cmp(name))
     }
@@ -47,7 +47,7 @@ struct Resolver<'s> {
     budget: usize,
 }
 
-/// What one schema says: `None` where it says nothing.
+/// The types that one schema allows; `None` if it does not say.
 type Says = Option<Types>;
 
 impl<'s> Resolver<'s> {
@@ -128,14 +128,14 @@ impl<'s> Resolver<'s> {
         }
     }
 
-    /// What an alternative says; nothing at all if it leads back into itself, for then it adds nothing.
+    /// The types of an alternative. An alternative that leads back to itself adds nothing.
     fn alternative(&mut self, schema: &'s Value) -> Option<Says> {
         let reference = schema.get("$ref").and_then(Value::as_str);
         let circular = reference.is_some_and(|name| self.path.contains(&name));
         (!circular && schema != &Value::Bool(false)).then(|| self.resolve(schema))
     }
 
-    /// The schema that a `$ref` leads to, inside the same document.
+    /// The schema that a `$ref` names, in the same document.
     fn target(&self, schema: &'s Map<String, Value>) -> Option<(&'s str, &'s Value)> {
         let name = schema.get("$ref").or_else(|| schema.get("$dynamicRef"))?.as_str()?;
         let pointer = name.strip_prefix('#')?;
@@ -150,7 +150,7 @@ impl<'s> Resolver<'s> {
     }
 }
 
-/// What the keyword `type` says: a name or a list of names.
+/// The types that the keyword `type` names: one name or a list of names.
 pub fn declared(value: &Value) -> Option<Types> {
     match value {
         Value::String(name) => named(name),
@@ -159,7 +159,7 @@ pub fn declared(value: &Value) -> Option<Types> {
     }
 }
 
-/// The type of that name; the names that people write for it in other languages are understood as well.
+/// The type with that name. Names that are usual in other languages are understood as well.
 fn named(name: &str) -> Says {
     Some(match name.to_ascii_lowercase().as_str() {
         "string" | "str" => Types::STRING,
@@ -186,13 +186,13 @@ pub fn type_of(value: &Value) -> Types {
     }
 }
 
-/// Any of these: if one says nothing, so do all together.
+/// Any of these. If one is unknown, all together are.
 fn union(mut parts: impl Iterator<Item = Says>) -> Says {
     let first = parts.next()??;
     parts.try_fold(first, |types, part| Some(types | part?))
 }
 
-/// Both of these; where they exclude each other, the first is believed.
+/// Both of these. If they exclude each other, the first one counts.
 fn both(first: Says, second: Says) -> Says {
     match (first, second) {
         (Some(first), Some(second)) if first.intersects(second) => Some(first & second),
@@ -201,7 +201,7 @@ fn both(first: Says, second: Says) -> Says {
     }
 }
 
-/// Two schemas for the same argument, in alternatives of the whole.
+/// Two schemas for the same argument, from two alternatives for the whole object.
 fn either(first: Types, second: Types) -> Types {
     if first.is_unknown() || second.is_unknown() { Types::UNKNOWN } else { first | second }
 }
@@ -303,7 +303,7 @@ mod tests {
         }
         let parameters = wrap("properties", wrap("a", deep));
         assert_eq!(Arguments::of(&parameters).types("a"), Types::UNKNOWN);
-        // Dropping a value this deep would recurse inside serde_json.
+        // Dropping such a deep value would recurse inside serde_json.
         std::mem::forget(parameters);
     }
 }

@@ -34,7 +34,7 @@ impl Types {
     pub const ANY: Self = Self(0x7f);
     /// Any type but string.
     pub const NOT_STRING: Self = Self(0x7e);
-    /// No schema says anything: what parses as JSON is JSON, all else is a string.
+    /// The schema does not say: text that is JSON is that value, other text is a string.
     pub const UNKNOWN: Self = Self(0);
 
     /// Whether every type of `other` is among these.
@@ -52,7 +52,7 @@ impl Types {
         self.0 == 0
     }
 
-    /// The types as bits, one for each constant; numbers with a fraction have one of their own.
+    /// The types as bits, one for each constant. Numbers with a fraction have a bit of their own.
     pub const fn bits(self) -> u8 {
         self.0
     }

@@ -1,23 +1,23 @@
-//! Which bytes of a call that is one object are its name, its id and its arguments. The object may be cut short or
-//! malformed: what cannot be told stays syntax.
+//! Finds the bytes of a call object that are its name, its id and its arguments. The object may be cut off or
+//! malformed; bytes that cannot be assigned are syntax.
 
 use std::ops::Range;
 
-use super::{Log, Taken};
+use super::log::{Log, Taken};
 use crate::program::CallShape;
 
-/// A value of an object that has a meaning.
+/// A part of an object that has a meaning.
 struct Part {
     range: Range<usize>,
     taken: Taken,
 }
 
-/// Marks the pieces of the object that stands in `range`.
+/// Marks the parts of the object in `range`.
 pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &CallShape, call: Option<usize>) {
     let piece = text.get(range.clone()).unwrap_or_default();
     let syntax = Taken::Syntax("tools.format");
     let mut parts = parts(piece, shape);
-    // What was handed on as it stands is known.
+    // Arguments that were passed on unchanged are known.
     if let Some(passed) = log.passed.take().filter(|passed| range.start <= passed.start && passed.end <= range.end) {
         let behind = text.get(passed.end..range.end).unwrap_or_default().utf8_chunks().next();
         let odd = behind.filter(|chunk| log.replaced && chunk.valid().is_empty()).map_or(0, |c| c.invalid().len());
@@ -37,9 +37,9 @@ pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &Call
 /// An object or array that is open.
 struct Level {
     is_object: bool,
-    /// The key whose value stands next.
+    /// The key whose value comes next.
     key: Option<Range<usize>>,
-    /// A value is awaited or being read.
+    /// A value comes next, or is being read.
     in_value: bool,
     /// Where the value begins.
     value: usize,
@@ -83,7 +83,7 @@ fn parts(text: &[u8], shape: &CallShape) -> Vec<Part> {
         }
         at += 1;
     }
-    // What is still open at the end. A value that something inside of it leaves open goes on to the last byte.
+    // Values that are open at the end. If something inside a value is open, the value goes on to the last byte.
     let mut open_inside = unfinished;
     while !levels.is_empty() {
         let before = found.len();
@@ -95,7 +95,7 @@ fn parts(text: &[u8], shape: &CallShape) -> Vec<Part> {
         open_inside = true;
     }
     found.sort_by_key(|part| part.range.start);
-    // Nothing that stands inside of a value counts.
+    // Parts inside the value of another part do not count.
     let mut end = 0;
     found.retain(|part| {
         let fits = part.range.start >= end;
@@ -144,7 +144,7 @@ fn inside_quotes(text: &[u8], range: Range<usize>) -> Range<usize> {
     }
 }
 
-/// Behind the string that begins at `at`, where it ends.
+/// The offset behind the string that begins at `at`; `None` if it does not end.
 fn string_end(text: &[u8], at: usize) -> Option<usize> {
     let quote = text[at];
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! The states of a program, as a reader wants to see them.
+//! The states of a program, in words for people.
 
 use serde::Serialize;
 
@@ -11,20 +11,20 @@ use crate::program::{Action, ArgumentKind, Hole, Program, Transition};
 pub struct StateView {
     /// Its name, unique within the machine.
     pub name: String,
-    /// What text that is no marker is taken for; empty where only markers may stand.
+    /// What text is taken for that is no marker; empty if only markers may come.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reads: &'static str,
-    /// The markers that lead on.
+    /// The markers that may come.
     pub markers: Vec<MarkerView>,
-    /// Where reading goes on when what is read is complete, or where something else than a marker stands.
+    /// The state in which reading goes on when the value is complete, or when something else than a marker comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
-    /// What is done on that way.
+    /// What is done then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub otherwise_does: Vec<String>,
     /// Whether the turn may end here.
     pub may_end: bool,
-    /// The generation prompts behind which reading begins here, by their position in the spec.
+    /// The generation prompts after which reading begins in this state, by their position in the spec.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entered_by: Vec<usize>,
 }
@@ -34,7 +34,7 @@ pub struct StateView {
 pub struct MarkerView {
     /// Its key in the spec.
     pub key: &'static str,
-    /// What must stand there.
+    /// Its text.
     pub text: String,
     /// White space before it that belongs to it.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -42,16 +42,16 @@ pub struct MarkerView {
     /// White space behind it that belongs to it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub after: String,
-    /// What must follow for it to count; empty where nothing must.
+    /// One of these texts must follow; empty if nothing must.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confirmed_by: Vec<String>,
-    /// It counts only at the very end of the text.
+    /// It is a marker only at the end of the text.
     #[serde(skip_serializing_if = "is_false")]
     pub at_the_end: bool,
     /// What is done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub does: Vec<String>,
-    /// The state in which reading goes on.
+    /// The next state.
     pub next: String,
 }
 
@@ -95,7 +95,7 @@ pub fn states(program: &Program) -> Vec<StateView> {
     order.into_iter().map(view).collect()
 }
 
-/// What a hole holds, in words.
+/// What a hole contains, in words.
 pub(super) fn reads(hole: &Hole) -> &'static str {
     match hole {
         Hole::Text(Channel::Content) => "content",
@@ -113,7 +113,7 @@ pub(super) fn reads(hole: &Hole) -> &'static str {
     }
 }
 
-/// What an action does, in words; nothing if the parser does nothing.
+/// What an action does, in words; empty if the parser does nothing.
 fn does(action: &Action) -> Option<String> {
     Some(match action {
         Action::Speculate => "hold back".to_owned(),

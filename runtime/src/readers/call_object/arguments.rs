@@ -1,18 +1,18 @@
-//! The arguments of a call object, on their way from the object's JSON to the call's.
+//! The arguments of a call object: takes them out of the object and prepares them for the call.
 
 use crate::readers::json::{Kind, Progress, Scanner, Unescaper, is_space};
 
-/// Passes the arguments on: those that are given as JSON text in a string as that text, all else as they stand.
-/// As long as the name is not known they are kept.
+/// Passes the arguments on. JSON text in a string is unescaped; all other arguments stay as they are. Until the name is
+/// known, they are kept.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arguments {
     form: Form,
-    /// What came before the name.
+    /// Arguments that came before the name.
     held: Vec<u8>,
-    /// A word that may be `null`, so far.
+    /// The beginning of a word that may be `null`.
     null: Vec<u8>,
     text: InString,
-    /// What is to be passed on, where it is not the bytes as they came.
+    /// What is to be passed on, if it differs from the input.
     out: Vec<u8>,
     malformed: bool,
 }
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
     Nothing,
-    /// The bytes as they came.
+    /// The bytes of the input.
     AsItIs,
     /// What was written.
     Written,
@@ -50,7 +50,7 @@ struct InString {
 }
 
 impl InString {
-    /// Writes the text of the next bytes.
+    /// Unescapes the next bytes.
     fn feed(&mut self, json: &[u8], out: &mut Vec<u8>) {
         self.unescaper.feed(json, out);
         self.started |= !out.iter().copied().all(is_space);
@@ -67,7 +67,7 @@ impl InString {
         self.malformed |= self.check.malformed() || !out[taken..].iter().copied().all(is_space);
     }
 
-    /// The string ended: no text at all stands for no arguments, all else has to be an object.
+    /// The string ended. An empty text means that there are no arguments; any other text must be an object.
     fn end(&mut self) {
         let object = self.check.kind() == Some(Kind::Object) && self.check.finish();
         self.malformed |= self.started && !object;
@@ -94,14 +94,14 @@ impl Arguments {
         self.malformed = false;
     }
 
-    /// The value is an object, and the name is known.
+    /// The arguments are an object, and the name is known.
     #[inline]
     pub(super) fn begin_native(&mut self) {
         self.form = Form::Native;
     }
 
-    /// Takes the next bytes of the value's JSON text, with `done` its last ones. Where the name is known, says what is
-    /// to be passed on; `written` of JSON that stands in no input.
+    /// Takes the next bytes of the arguments' JSON; `done` says that they are the last. Returns what is to be passed
+    /// on; nothing until the name is known. `written` says that the JSON is a translation and not a part of the input.
     pub(super) fn feed(&mut self, json: &[u8], named: bool, done: bool, written: bool) -> Piece {
         self.out.clear();
         self.begin(json);
@@ -134,7 +134,8 @@ impl Arguments {
         Piece::Nothing
     }
 
-    /// The same for JSON that was written: it is taken over where it is passed on as it is.
+    /// The same for JSON that is a translation. If it is passed on unchanged, its buffer is taken over instead of
+    /// copied.
     pub(super) fn feed_written(&mut self, json: &mut Vec<u8>, named: bool, done: bool) -> Piece {
         self.begin(json);
         if !named || self.form != Form::Native || json.is_empty() {
@@ -144,7 +145,7 @@ impl Arguments {
         Piece::Written
     }
 
-    /// What the value is, by its first byte.
+    /// Decides what the arguments are, by their first byte.
     fn begin(&mut self, json: &[u8]) {
         if self.form == Form::Unknown {
             self.form = match json.first() {
@@ -156,7 +157,7 @@ impl Arguments {
         }
     }
 
-    /// The input ended inside the value, with these bytes held back. Returns whether something was written.
+    /// The input ended inside the arguments; the reader held these bytes back. Returns whether something was written.
     pub(super) fn abort(&mut self, json: &[u8]) -> bool {
         if self.feed(json, true, false, true) == Piece::Nothing {
             self.out.clear();
@@ -165,7 +166,7 @@ impl Arguments {
         !self.out.is_empty()
     }
 
-    /// The name is known: what was kept is written. Returns whether there is something.
+    /// The name is known: arguments that were kept are written. Returns whether there are any.
     pub(super) fn release(&mut self) -> bool {
         if self.held.is_empty() {
             return false;
@@ -179,7 +180,7 @@ impl Arguments {
         &self.out
     }
 
-    /// Whether bytes are passed on as they come.
+    /// Whether the bytes of the input are passed on unchanged.
     pub(super) fn pass_on(&self) -> bool {
         self.form == Form::Native
     }

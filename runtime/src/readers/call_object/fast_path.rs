@@ -1,4 +1,5 @@
-//! The shortcut for objects as nearly all are written: heads of short strings, and arguments right behind the name.
+//! The fast path for call objects as nearly all are written: short strings before the name, and the arguments directly
+//! behind it.
 
 use super::syntax::Syntax;
 use super::{At, CallObject, Head, Rest};
@@ -9,10 +10,10 @@ use crate::program::call_shape::Role;
 use crate::readers::json::{Progress, is_space, printable_len};
 
 impl CallObject {
-    /// The start of an object as nearly all are written, all of it at hand: what is before the name are short strings, and
-    /// so is the name. Gives its length, up to the name's end.
+    /// Reads the usual head of an object, if all of it is at hand: everything before the name is a short string, and so
+    /// is the name. Returns its length, up to the end of the name.
     pub(super) fn usual_head<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Option<(Head, usize)> {
-        // From a text to the quote that closes it, by what follows that.
+        // The place of a text, given the text and what follows its closing quote.
         let place = |text: &[u8], after: &[u8]| {
             let end = bytes.len() - after.len() - 1;
             (end - text.len(), end)
@@ -20,7 +21,7 @@ impl CallObject {
         let mut rest = after_space(bytes.strip_prefix(b"{")?);
         let (mut depth, mut id) = (1, None);
         let (name, at) = loop {
-            // The most usual one needs no look at the others.
+            // The most usual key. If it comes, the other keys need not be compared.
             if let Some(value) = after_key::<S>(rest, &shape.name_field)
                 && shape.role(shape.name_field.as_bytes(), depth) == Role::Name
             {
@@ -62,12 +63,12 @@ impl CallObject {
         Some((Head { name: at, id }, bytes.len() - rest.len()))
     }
 
-    /// The rest of such an object, right behind its name, as far as it is at hand: what comes between, the arguments, what
-    /// closes it.
+    /// Reads the usual rest of an object, directly behind its name, as far as it is at hand: the arguments, an id, and
+    /// what closes the object.
     pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
         let from = self.usual_key::<S>(shape, bytes, stops)?;
         if S::PYTHON {
-            // Those are translated.
+            // The arguments are translated, so they are left to their reader.
             return Some(Rest { arguments: (from, from), id: None, taken: from, done: false });
         }
         let mut rest = &bytes[from..];
@@ -109,7 +110,7 @@ impl CallObject {
         Some(Rest { arguments, id, taken: bytes.len() - rest.len(), done: self.at == At::Done })
     }
 
-    /// What stands between the name and the arguments; from there on it is their reader's. Gives its length.
+    /// Reads what is between the name and the arguments. Returns its length.
     #[inline]
     fn usual_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<usize> {
         if !self.named || self.has_arguments {
@@ -127,7 +128,7 @@ impl CallObject {
             (self.role == Role::Arguments).then_some(())?;
             rest = after_space(rest);
         }
-        // Only what is passed on as it stands.
+        // Only objects: they are passed on unchanged.
         let [b'{', ..] = rest else { return None };
         self.begin::<S>();
         self.role = Role::Arguments;
@@ -136,7 +137,7 @@ impl CallObject {
     }
 }
 
-/// What follows white space.
+/// The bytes behind leading white space.
 #[inline]
 fn after_space(bytes: &[u8]) -> &[u8] {
     match bytes {
@@ -154,7 +155,7 @@ fn after_more_space(bytes: &[u8]) -> &[u8] {
     solid.and_then(|solid| bytes.get(solid..)).unwrap_or_default()
 }
 
-/// A string of a few printable ASCII characters of which none is escaped, at least one; and what follows it.
+/// A short string of printable ASCII characters without escapes, at least one; and the bytes behind it.
 #[inline]
 fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (quote, rest) = usual_quote::<S>(bytes)?;
@@ -167,14 +168,14 @@ fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (1..=InlineString::IN_PLACE).contains(&count).then_some((text, after))
 }
 
-/// The quote that opens a string, and what follows it.
+/// The quote that opens a string, and the bytes behind it.
 #[inline]
 fn usual_quote<S: Syntax>(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (&quote, rest) = bytes.split_first()?;
     (quote == b'"' || (S::PYTHON && quote == b'\'')).then_some((quote, rest))
 }
 
-/// What follows a key and its colon.
+/// The bytes behind a key and its colon; `None` if another key comes.
 #[inline]
 fn after_key<'b, S: Syntax>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
     if key.is_empty() {

@@ -1,4 +1,4 @@
-//! One value of a call object, as JSON text, whichever syntax it is written in.
+//! Reads one value of a call object and gives its JSON, whichever of the two languages it is written in.
 
 use super::syntax::Syntax;
 use crate::byte_set::Begins;
@@ -10,14 +10,14 @@ use crate::readers::python::Translator;
 pub(super) struct Reader {
     json: Scanner,
     literal: Translator,
-    /// What `literal` wrote of the last bytes.
+    /// What `literal` wrote for the last bytes.
     out: Vec<u8>,
 }
 
 impl Reader {
-    /// Takes the next bytes; gives the JSON text of those that belong to the value. JSON stops before a byte outside
-    /// of strings with which one of `stops` may begin, at or after `from`; where strings begin and end in a Python literal
-    /// is not known.
+    /// Takes the next bytes. Returns the JSON of those that belong to the value. In JSON it stops before a byte at or
+    /// after `from`, outside of strings, with which one of `stops` may begin. In Python there are no stops: the reader
+    /// does not report where strings begin and end.
     pub(super) fn feed<'b, S: Syntax>(
         &'b mut self,
         bytes: &'b [u8],
@@ -37,12 +37,12 @@ impl Reader {
         }
     }
 
-    /// What was written of the last bytes.
+    /// What was written for the last bytes.
     pub(super) fn written(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// The input ends inside the value: gives the JSON text that was held back.
+    /// The input ends inside the value. Returns the JSON that was held back.
     pub(super) fn finish<S: Syntax>(&mut self) -> &[u8] {
         self.out.clear();
         if S::PYTHON {
@@ -51,12 +51,12 @@ impl Reader {
         &self.out
     }
 
-    /// What reads JSON.
+    /// The reader of JSON.
     pub(super) fn scanner(&mut self) -> &mut Scanner {
         &mut self.json
     }
 
-    /// What reads Python.
+    /// The reader of Python.
     pub(super) fn translator(&mut self) -> &mut Translator {
         &mut self.literal
     }
@@ -65,7 +65,7 @@ impl Reader {
         self.json.malformed() || self.literal.malformed()
     }
 
-    /// Whether the next byte stands inside a JSON string, where only quotes and backslashes say anything.
+    /// Whether the next byte is inside a JSON string, and anything but a quote or a backslash goes on with it.
     pub(super) fn in_plain_string(&self) -> bool {
         self.json.in_plain_string()
     }

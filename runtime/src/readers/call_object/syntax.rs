@@ -1,6 +1,7 @@
 //! The two languages in which a call object may be written.
 
-/// The language of an object; an application that names one of them links no reader of the other.
+/// The language of an object. A type parameter, so that an application links only the reader of the language that it
+/// uses.
 pub(crate) trait Syntax {
     /// JSON is read as well.
     const PYTHON: bool;

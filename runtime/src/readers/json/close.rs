@@ -1,14 +1,14 @@
-//! Makes the text of a cut-off JSON value valid.
+//! Completes JSON that was cut off, so that it becomes valid.
 
 use super::text::{escape_byte_into, plain_len};
 use super::{ARRAY, At, Number, Progress, Scanner, is_space};
 
-/// Closes what is open in the partial text of a JSON value, so that the result is valid JSON: strings and
-/// brackets are closed, an unfinished escape, key or comma is dropped, a key without a value gets `null`, a
-/// literal or number is completed. No text at all becomes `{}`.
+/// Completes the beginning of a JSON value, so that the result is valid JSON. Strings and brackets are closed; an
+/// unfinished escape, key or comma is dropped; a key without a value gets `null`; a literal or number is completed. An
+/// empty text becomes `{}`.
 ///
-/// The result is valid for any text: in strings, control characters and unknown escapes are escaped and half
-/// surrogate pairs replaced; anything else that is malformed ends the text there.
+/// The result is valid for any text. In strings, control characters and unknown escapes are escaped, and half surrogate
+/// pairs are replaced. At any other error the text ends.
 ///
 /// ```
 /// use unjinja_runtime::close_json;
@@ -30,7 +30,8 @@ pub fn close(json: &str) -> String {
 struct Closer {
     scanner: Scanner,
     out: Vec<u8>,
-    /// Up to here the output needs nothing that might yet be missing: the last comma or opening bracket.
+    /// The output up to here is complete but for closing brackets: it ends before the last comma or behind the last
+    /// opening bracket.
     safe: usize,
 }
 
@@ -41,7 +42,7 @@ impl Closer {
             let before = self.scanner.at;
             let fed = self.scanner.feed(&[byte]);
             if self.scanner.malformed {
-                // As if the offending byte had not come.
+                // The text ends before the wrong byte.
                 self.scanner.malformed = false;
                 self.scanner.at = before;
                 return;
@@ -69,8 +70,7 @@ impl Closer {
         }
     }
 
-    /// Copies the contents of a string, mended where need be; gives the offset of the closing quote, if there is
-    /// one.
+    /// Copies the contents of a string and corrects them. Returns the offset of the closing quote, if there is one.
     fn string(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {
@@ -88,7 +88,7 @@ impl Closer {
         }
     }
 
-    /// Copies one escape, or what is to stand for it; gives how many bytes it took, or `None` if it is cut off.
+    /// Copies one escape, or its correction. Returns how many bytes it took; `None` if the escape is cut off.
     fn escape(&mut self, bytes: &[u8]) -> Option<usize> {
         match bytes.get(1)? {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
@@ -120,7 +120,7 @@ impl Closer {
         }
     }
 
-    /// Writes what the grammar still asks for.
+    /// Writes what is still missing.
     fn complete(&mut self) {
         match self.scanner.at {
             At::Before => {
@@ -147,12 +147,12 @@ impl Closer {
 
 enum Unit {
     Is(u16),
-    /// The text ends before it is decided.
+    /// The text ends before the escape is complete.
     Cut,
     Bad,
 }
 
-/// The `\uXXXX` that the bytes begin with.
+/// The code unit of the `\uXXXX` at the start of the bytes.
 fn unit(bytes: &[u8]) -> Unit {
     let mut unit = 0;
     for at in 0..6 {

@@ -1,10 +1,10 @@
-//! The kinds of the brackets that are open, two bits each.
+//! A stack of the kinds of open brackets, two bits each.
 
-/// A stack of kinds (0 to 3). The innermost, up to 32, stand in one word, so that ordinary depths never allocate.
+/// A stack of kinds (0 to 3). The innermost 32 are kept in one word, so that usual depths never allocate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Nesting {
     len: usize,
-    /// The last one in the lowest bits.
+    /// The last kind is in the lowest bits.
     top: u64,
     below: Vec<u64>,
 }

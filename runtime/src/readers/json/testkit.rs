@@ -1,4 +1,4 @@
-//! What the runtime's own tests share: a seeded random source and samples.
+//! Helpers of the runtime's own tests: random numbers from a seed, and samples.
 
 /// Xorshift, so that every run draws the same.
 pub(crate) struct Random(u64);
@@ -20,7 +20,7 @@ impl Random {
         (self.next() >> 11) as usize % end.max(1)
     }
 
-    /// A byte that the translators know a use for, mostly.
+    /// A random byte, usually one that means something to the readers.
     pub(crate) fn byte(&mut self) -> u8 {
         const LIKELY: &[u8] = b"{}[](),:\"'\\ \n\t0123456789-+.eEuxN_truefalsnbdTF\xc3\xa9\xf0\x9f\x98\x80#/<";
         if self.below(16) == 0 { self.next() as u8 } else { LIKELY[self.below(LIKELY.len())] }

@@ -1,34 +1,35 @@
-//! Text into JSON strings and out of them, and bytes into text at any cut.
+//! Converts text to the contents of JSON strings and back, and searches such contents fast.
 
-/// How many leading bytes stand in a JSON string as they are: up to the first quote, backslash or control
-/// character.
+/// How many leading bytes a JSON string contains unchanged: up to the first quote, backslash or control character.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     next_special(bytes, 0)
 }
 
-/// How far a stretch is looked at eight bytes at a time before more are.
+/// The first bytes of a text are searched eight at a time, this many; then the search goes on in larger blocks. Short
+/// texts gain from it.
 const NEAR: usize = 64;
 
-/// How far ahead a byte is searched for at a time then, so that what stands before it is not read again and again.
+/// How far ahead the search in large blocks looks at a time. A limit is needed because the text before the hit is
+/// searched a second time, for control characters.
 const WINDOW: usize = 1024;
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 
 const HIGH: u64 = ONES << 7;
 
-/// ASCII of at most so many bytes is escaped byte by byte.
+/// ASCII text of at most this many bytes is escaped byte by byte.
 const SHORT: usize = 8;
 
 /// How many bytes are compared at once.
 const BLOCK: usize = 128;
 
-/// The first position at or after `from` where a quote, a backslash or a control character stands; else the end.
+/// The offset of the first quote, backslash or control character at or after `from`; else the end.
 #[inline]
 fn next_special(bytes: &[u8], from: usize) -> usize {
     next_of(bytes, from, b'"', |window| memchr::memchr2(b'"', b'\\', window))
 }
 
-/// The same, and also up to `other`.
+/// The same, and `other` counts as well.
 #[inline]
 pub(crate) fn next_special_or(bytes: &[u8], from: usize, other: u8) -> usize {
     next_of(bytes, from, other, |window| memchr::memchr3(b'"', b'\\', other, window))
@@ -55,7 +56,7 @@ fn next_of(bytes: &[u8], from: usize, other: u8, search: impl Fn(&[u8]) -> Optio
     at
 }
 
-/// The same behind [`NEAR`] bytes that are not special: `search` finds any but control characters.
+/// The same behind the first [`NEAR`] bytes. `search` finds special bytes other than control characters.
 #[inline(never)]
 fn next_further(bytes: &[u8], from: usize, search: &impl Fn(&[u8]) -> Option<usize>) -> usize {
     let mut at = from;
@@ -65,7 +66,7 @@ fn next_further(bytes: &[u8], from: usize, search: &impl Fn(&[u8]) -> Option<usi
         let to = hit.map_or(end, |hit| at + hit);
         let (rest, blocks) = bytes[at..to].as_rchunks::<BLOCK>();
         let (_, less) = rest.as_rchunks::<NEAR>();
-        // What is left at the start is looked at with bytes before it.
+        // The rest is shorter than a block. It is compared together with bytes before it.
         let first = bytes[..at + rest.len() % NEAR].last_chunk::<NEAR>();
         if first.is_some_and(has_control) || less.iter().any(has_control) || blocks.iter().any(has_control) {
             let control = bytes[at..to].iter().position(|&byte| byte < 0x20);
@@ -83,13 +84,14 @@ fn has_control<const N: usize>(block: &[u8; N]) -> bool {
     any(block, |byte| byte < 0x20)
 }
 
-/// Whether a block has such a byte; with no early exit, for that is what compilers make vectors of.
+/// Whether a block contains such a byte. There is no early exit: the compiler turns such a loop into vector
+/// instructions.
 #[inline]
 fn any<const N: usize>(block: &[u8; N], is: impl Fn(u8) -> bool) -> bool {
     block.iter().fold(0, |found, &byte| found | u8::from(is(byte))) != 0
 }
 
-/// How many printable ASCII characters at the start stand in a JSON string as they are.
+/// How many leading bytes are printable ASCII characters that a JSON string contains unchanged.
 #[inline(never)]
 pub(crate) fn printable_len(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -105,17 +107,18 @@ pub(crate) fn printable_len(bytes: &[u8]) -> usize {
     at + rest.iter().take_while(|&&byte| is_plain(byte) && matches!(byte, b' '..=b'~')).count()
 }
 
-/// The high bits of the special bytes of a word. The lowest is exact, and only bytes above it can be wrong.
+/// Marks the special bytes of a word by their high bits. The lowest mark is exact; marks above it may be wrong.
 #[inline(always)]
 fn special_bits(word: u64, other: u8) -> u64 {
-    // The subtraction borrows into the high bit of a byte below the one subtracted.
+    // If a byte is below the subtracted number, the subtraction borrows into its high bit.
     let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     (below(word, 0x20) | equal(b'"') | equal(b'\\') | equal(other)) & HIGH
 }
 
-/// Where a JSON string goes on from `from`: the offset after its closing quote, or that of the first byte that needs a
-/// closer look: a control character, or the backslash of an escape that is cut, unknown, or names a code unit.
+/// Follows a JSON string from `from` on. Returns the offset behind its closing quote and `true`, or the offset of the
+/// first byte that needs a closer look and `false`: a control character, or the backslash of an escape that is cut off,
+/// unknown, or names a code unit.
 #[inline]
 pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
@@ -132,7 +135,7 @@ pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     }
 }
 
-/// How many bytes at the start are whole blocks with nothing special in them.
+/// The length of the leading whole blocks without a special byte.
 #[inline(never)]
 fn plain_blocks(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<NEAR>();
@@ -140,14 +143,14 @@ fn plain_blocks(bytes: &[u8]) -> usize {
     NEAR * blocks.iter().position(special).unwrap_or(blocks.len())
 }
 
-/// Whether a byte stands in a JSON string as it is.
+/// Whether a JSON string contains this byte unchanged.
 #[inline]
 pub(crate) fn is_plain(byte: u8) -> bool {
     LETTERS[usize::from(byte)] == 0
 }
 
 /// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
-/// characters are escaped as `serde_json` does; all else is written as it is.
+/// characters are escaped as `serde_json` does.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
     out.reserve(room(text.len()));
     let bytes = text.as_bytes();
@@ -165,18 +168,19 @@ pub(crate) fn escape_into(text: &str, out: &mut String) {
     }
 }
 
-/// Room for a text of this length and what its escapes add to it. A buffer that is used over and over is to grow once,
-/// not with every piece that is a little longer than those before.
+/// The room to reserve for a text of this length with its escapes. It is generous, so that a buffer that is used again
+/// and again grows once and not with every longer piece.
 pub(crate) fn room(len: usize) -> usize {
     (len + len / 8).max(1024)
 }
 
-/// Writes bytes as the contents of a JSON string; what is no UTF-8 stays none.
+/// Writes bytes as the contents of a JSON string. Bytes that are not UTF-8 are written unchanged.
 pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(room(bytes.len()));
     let (mut at, mut near) = (0, NEAR);
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        // All eight are written, and taken back from the one that is special: that is faster than to copy a few.
+        // All eight bytes are written, and those from the special byte on are removed again. That is faster than a copy
+        // of variable length.
         out.extend_from_slice(word);
         let special = special_bits(u64::from_le_bytes(*word), b'"');
         if special != 0 {
@@ -216,7 +220,7 @@ pub(crate) fn escape_ascii_into(byte: u8, out: &mut String) {
     }
 }
 
-/// The letter of a byte's escape; 0 where it stands as it is.
+/// The letter of a byte's escape; 0 if the byte needs none.
 static LETTERS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -238,7 +242,7 @@ pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// The escape of a byte; none where it stands as it is.
+/// The escape of a byte; `None` if the byte needs none.
 #[inline]
 const fn escape(byte: u8) -> Option<&'static str> {
     const CONTROLS: &str = "\\u0000\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\u0008\\u0009\\u000a\\u000b\\u000c\\u000d\\u000e\\u000f\
@@ -262,14 +266,14 @@ pub(crate) fn push_char(char: char, out: &mut Vec<u8>) {
     out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Puts the halves of surrogate pairs together, as `\u` escapes give them.
+/// Joins the halves of surrogate pairs that `\u` escapes name.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Surrogates {
     high: Option<u16>,
 }
 
 impl Surrogates {
-    /// Takes the next code unit and gives the characters that are now certain; half a pair alone becomes U+FFFD.
+    /// Takes the next code unit. Returns the characters that are now certain. Half a pair alone becomes U+FFFD.
     pub(crate) fn unit(&mut self, unit: u16) -> (Option<char>, Option<char>) {
         let waiting = self.high.take();
         match (waiting, unit) {
@@ -293,16 +297,16 @@ impl Surrogates {
         self.high.is_some()
     }
 
-    /// Something else than a `\u` escape follows: half a pair that waits stays alone.
+    /// Something else than a `\u` escape follows, so half a pair that waits stays alone. Returns its character.
     pub(crate) fn settle(&mut self) -> Option<char> {
         self.high.take().map(|_| char::REPLACEMENT_CHARACTER)
     }
 }
 
-/// Turns the JSON text of one string, quotes included, into the text that it stands for.
+/// Turns one JSON string, quotes included, into its text.
 ///
-/// It checks nothing (a [`Scanner`](super::Scanner) beside it does): an unknown escape stays as it is, half a
-/// surrogate pair becomes U+FFFD, what stands outside the quotes is dropped.
+/// It checks nothing; a [`Scanner`](super::Scanner) beside it does. An unknown escape is kept, half a surrogate pair
+/// becomes U+FFFD, and bytes outside the quotes are dropped.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unescaper {
     at: Unescape,
@@ -328,7 +332,7 @@ impl Unescaper {
         Self::default()
     }
 
-    /// Takes the next bytes of the JSON text and appends the text they stand for.
+    /// Takes the next bytes of the JSON string and appends their text.
     pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {

@@ -1,9 +1,9 @@
-//! Python's bare words and numbers, as JSON writes them.
+//! Python's words and numbers, translated to JSON.
 
 use crate::readers::json::escape_bytes_into;
 
-/// Writes the JSON of a bare token. `false`: it is none that JSON has; `null` was written for a number that is not
-/// finite, else a string.
+/// Writes the JSON of a token. Returns `false` if JSON has no such value: then `null` was written for a number that is
+/// not finite, else a string.
 pub(super) fn write(token: &[u8], out: &mut Vec<u8>) -> bool {
     if let Some(word) = word(token) {
         out.extend_from_slice(word);
@@ -29,16 +29,16 @@ pub(super) fn write(token: &[u8], out: &mut Vec<u8>) -> bool {
     false
 }
 
-/// Whether a token could have gone on: it is the beginning of a word, or a number that lacks digits.
+/// Whether a token is incomplete: the beginning of a word, or a number that lacks digits.
 pub(super) fn is_cut(token: &[u8]) -> bool {
     let begins_word = begun_word(token).is_some_and(|(word, _)| word.len() > token.len());
     let begins_number = token.first().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.'));
     begins_word || (begins_number && !write(token, &mut Vec::new()))
 }
 
-/// Whether a token, however it goes on, is nothing that JSON has, as its bytes from `from` on show.
+/// Whether the bytes from `from` on show that JSON has no value for the token, however it goes on.
 pub(super) fn is_lost(token: &[u8], from: usize) -> bool {
-    // The first bytes may be the prefix of a string.
+    // The first bytes may be the prefix of a string, such as `rb`.
     let ([first, ..], Some(rest)) = (token, token.get(from.max(2)..)) else { return false };
     if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
         return !rest.iter().all(|byte| byte.is_ascii_hexdigit() || b"+-._xXoO".contains(byte));
@@ -46,20 +46,20 @@ pub(super) fn is_lost(token: &[u8], from: usize) -> bool {
     !rest.is_empty() && begun_word(token).is_none()
 }
 
-/// Writes what is certain of the JSON of a token that was cut off; it may go on or be closed.
+/// Writes the part of the JSON that is certain for a token that was cut off. It can be continued or closed.
 pub(super) fn write_cut(token: &[u8], out: &mut Vec<u8>) {
     if let Some((_, json)) = begun_word(token) {
         out.extend_from_slice(&json[..token.len()]);
     } else {
         let from = out.len();
-        // A number is written to where it stops being one.
+        // A number is written as far as it is valid.
         if !(decimal(token, out) == Some(true) || matches!(token, [b'-', ..] | [b'0'..=b'9', ..])) {
             out.truncate(from);
         }
     }
 }
 
-/// Python's words and JSON's, and what they are in JSON; as long as each other.
+/// The words of Python and JSON, and their JSON. Both lists have the same order.
 const WORDS: [(&[u8], &[u8]); 6] = [
     (b"True", b"true"),
     (b"False", b"false"),
@@ -74,18 +74,18 @@ pub(crate) fn word(token: &[u8]) -> Option<&'static [u8]> {
     begun_word(token).filter(|(word, _)| word.len() == token.len()).map(|(_, json)| json)
 }
 
-/// The word that a token is, or the beginning of, and its JSON.
+/// The word that begins with the token, and its JSON.
 pub(crate) fn begun_word(token: &[u8]) -> Option<(&'static [u8], &'static [u8])> {
     WORDS.into_iter().find(|(word, _)| begins(word, token))
 }
 
-/// Whether a text begins with another: for these lengths, sooner than a call would tell.
+/// Whether a text begins with another. For such short texts this loop is faster than a call.
 fn begins(text: &[u8], other: &[u8]) -> bool {
     other.len() <= text.len() && text.iter().zip(other).all(|(one, other)| one == other)
 }
 
-/// Writes an integer or a float. `Some(false)`: with leading zeros, which Python refuses. `None`: it is neither, and
-/// what was written is the beginning that fits.
+/// Writes an integer or a float. `Some(false)`: it has leading zeros, which Python does not allow. `None`: it is
+/// neither; the part that fits was written.
 fn decimal(token: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     let mut rest = token;
     if let [b'+' | b'-', tail @ ..] = rest {
@@ -97,7 +97,7 @@ fn decimal(token: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     let from = out.len();
     let whole = digits(&mut rest, out)?;
     let zeros = out[from..].iter().take_while(|&&byte| byte == b'0').count();
-    // One zero stays if there is nothing else.
+    // A zero alone is kept.
     let surplus = if zeros == whole { zeros.saturating_sub(1) } else { zeros };
     out.drain(from..from + surplus);
     let mut regular = surplus == 0 || zeros == whole;
@@ -133,7 +133,7 @@ fn decimal(token: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     rest.is_empty().then_some(regular)
 }
 
-/// Copies digits, without the underscores between them; gives their count.
+/// Copies digits, without the underscores between them. Returns how many.
 fn digits(rest: &mut &[u8], out: &mut Vec<u8>) -> Option<usize> {
     let mut count = 0;
     loop {
@@ -154,8 +154,8 @@ fn digits(rest: &mut &[u8], out: &mut Vec<u8>) -> Option<usize> {
     }
 }
 
-/// Writes an integer in base 16, 8 or 2 in base 10, as long as it has at most 128 bits. By hand: what formats numbers of
-/// that size would be linked for this alone.
+/// Writes an integer of base 16, 8 or 2 in base 10, if it has at most 128 bits. The standard library's formatting of
+/// such numbers would be linked for this alone, so this is done by hand.
 fn radix(token: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     let (negative, text) = match token {
         [b'-', text @ ..] => (true, text),
