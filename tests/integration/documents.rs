@@ -121,7 +121,7 @@ fn tests_that_hold_promises_exist() -> Result<(), Failure> {
     let sources = files("rs")?.iter().map(fs::read_to_string).collect::<Result<Vec<_>, _>>()?.join("\n");
     let missing: Vec<&str> = named.into_iter().filter(|name| !sources.contains(&format!("fn {name}("))).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md names tests that do not exist: {}", missing.join(", "));
-    let targets = text.split("fuzz targets ").skip(1).map(|rest| rest.split(" read ").next().unwrap_or_default());
+    let targets = text.split("The fuzz targets ").skip(1).map(|rest| rest.split(" read ").next().unwrap_or_default());
     for target in targets.flat_map(quoted) {
         assert!(root().join(format!("dev/fuzz/targets/{target}.rs")).is_file(), "there is no fuzz target {target}");
     }
