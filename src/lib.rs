@@ -15,3 +15,8 @@
 pub const SPECS: &str = concat!(env!("OUT_DIR"), "/specs");
 
 include!(concat!(env!("OUT_DIR"), "/unjinja.rs"));
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

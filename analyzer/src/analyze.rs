@@ -56,6 +56,18 @@ struct Findings {
 
 /// Derives the spec of a template. Its evidence holds no round trips yet; see [`verify`](crate::verify).
 ///
+/// ```
+/// use unjinja_analyzer::{Naming, analyze};
+/// use unjinja_render::Template;
+///
+/// let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+///     {% if add_generation_prompt %}<assistant>{% endif %}";
+/// let template = Template::parse("hello.jinja", text)?;
+/// let spec = analyze(&template, &Naming::of_file("hello.jinja"))?;
+/// assert_eq!((&*spec.template.name, &*spec.turn.end), ("hello", "</>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If the template cannot render a user message with an answer, and if it exceeds a limit. Where the two sets of
 /// sentinels lead to different conclusions, or the language cannot express how calls are written, the spec is made and its

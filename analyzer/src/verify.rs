@@ -71,6 +71,19 @@ impl Verification {
 }
 
 /// Renders and parses back `count` random assistant messages; the same seed gives the same ones.
+///
+/// ```
+/// use unjinja_analyzer::{Naming, analyze, verify};
+/// use unjinja_render::Template;
+///
+/// let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+///     {% if add_generation_prompt %}<assistant>{% endif %}";
+/// let template = Template::parse("hello.jinja", text)?;
+/// let spec = analyze(&template, &Naming::of_file("hello.jinja"))?;
+/// let verification = verify(&template, &spec, 20, 1);
+/// assert_eq!((verification.tried, verification.held), (20, 20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     // One stack for all renders; without one, nothing is tried.
     with_big_stack(|| verify_here(template, spec, count, seed)).unwrap_or_default()

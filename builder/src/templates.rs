@@ -19,6 +19,13 @@ use crate::source_ext::SourceExt;
 /// Templates with an unsupported format are left out, with a warning. The specs of all templates are written to
 /// `OUT_DIR/specs/NAME.toml`.
 ///
+/// ```no_run
+/// // build.rs
+/// fn main() -> Result<(), unjinja_build::BuildError> {
+///     unjinja_build::compile_templates("templates")
+/// }
+/// ```
+///
 /// # Errors
 /// Those of [`Build::tokens`](crate::Build::tokens), for all templates at once.
 pub fn compile_templates(folder: impl AsRef<Path>) -> Result<(), BuildError> {

@@ -43,6 +43,25 @@ pub fn plan(spec: &FormatSpec) -> Plan {
 
 /// The program of a spec, which every back end reads.
 ///
+/// ```
+/// use unjinja_spec::FormatSpec;
+///
+/// let spec = FormatSpec::from_toml(r#"
+/// spec_version = 2
+/// [template]
+/// name = "plain"
+/// file = "plain.jinja"
+/// sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+/// [turn]
+/// end = "<|end|>"
+/// "#, "plain.toml")?;
+/// let program = unjinja_codegen::program(&spec)?;
+/// let content = program.state(program.content).ok_or("no such state")?;
+/// let (marker, _) = content.arrows().next().ok_or("no marker")?;
+/// assert_eq!((&*content.name, &*marker.core), ("CONTENT", "<|end|>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// All of these at once: the spec is marked unsupported, two of its markers cannot be told apart, a generation prompt
 /// ends in reasoning that the spec does not know.
@@ -181,3 +200,8 @@ fn runtime_channel(channel: Channel) -> unjinja_runtime::Channel {
         Channel::Reasoning => unjinja_runtime::Channel::Reasoning,
     }
 }
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

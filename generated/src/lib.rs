@@ -36,6 +36,14 @@ use unjinja_runtime::ChatParser;
 pub use lookup::LookupError;
 
 /// All parsers that are compiled in, in the order of their specs' names.
+///
+/// ```
+/// # #[cfg(feature = "all")] {
+/// for parser in unjinja_generated::all() {
+///     println!("{} is the format of {}", parser.info().name, parser.info().source);
+/// }
+/// # }
+/// ```
 pub fn all() -> &'static [&'static dyn ChatParser] {
     models::ALL
 }
@@ -96,18 +104,39 @@ fn names() -> Vec<lookup::Names<'static>> {
 
 /// Ids on the Hugging Face Hub of the models that have the template of this spec; empty for a spec that is not compiled
 /// in.
+///
+/// ```
+/// # #[cfg(feature = "all")] {
+/// assert_eq!(unjinja_generated::hub_ids("qwen_qwen3_0_6b"), ["Qwen/Qwen3-0.6B"]);
+/// # }
+/// ```
 pub fn hub_ids(spec: &str) -> &'static [&'static str] {
     let index = all().iter().position(|parser| parser.info().name == spec);
     index.and_then(|index| models::HUB_IDS.get(index)).copied().unwrap_or_default()
 }
 
 /// The parser whose spec was made from a template file with exactly this name. Folders before the name are ignored.
+///
+/// ```
+/// # #[cfg(feature = "all")] {
+/// let parser = unjinja_generated::by_file("templates/Qwen-Qwen3-0.6B.jinja").expect("a supported model");
+/// assert_eq!(parser.info().name, "qwen_qwen3_0_6b");
+/// # }
+/// ```
 pub fn by_file(file: &str) -> Option<&'static dyn ChatParser> {
     let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
     all().iter().copied().find(|parser| parser.info().files.iter().any(|known| known == file))
 }
 
 /// The parser whose spec was made from exactly this template text, as it stands in a GGUF file for example.
+///
+/// ```
+/// # #[cfg(feature = "all")] {
+/// // The text of the template, as a server reads it from a model's file.
+/// let text = "{{ messages }}";
+/// assert!(unjinja_generated::by_template(text).is_none());
+/// # }
+/// ```
 #[cfg(feature = "by-template")]
 pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
     use sha2::{Digest, Sha256};
@@ -128,6 +157,13 @@ pub fn overlay(sha256: &str) -> Option<&'static str> {
 }
 
 /// The format spec with this name, as TOML, without its overlay.
+///
+/// ```
+/// # #[cfg(all(feature = "all", feature = "specs"))] {
+/// let toml = unjinja_generated::spec("qwen_qwen3_0_6b").expect("a supported model");
+/// assert!(toml.contains("per_call_start"));
+/// # }
+/// ```
 #[cfg(feature = "specs")]
 pub fn spec(name: &str) -> Option<&'static str> {
     models::SPECS.iter().find(|(known, _)| *known == name).map(|(_, spec)| *spec)

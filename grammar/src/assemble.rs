@@ -85,6 +85,22 @@ impl std::error::Error for GrammarError {}
 
 /// Makes a grammar of a program. `tools` is `None` if any tool with any arguments may be called.
 ///
+/// ```
+/// use unjinja_grammar::{GrammarError, GrammarOptions, ToolChoice, grammar};
+/// use unjinja_runtime::{Tools, abi_2::*};
+///
+/// // A format without calls: everything is content.
+/// static PROGRAM: Program = Program::new(
+///     ModelInfo::named("plain"),
+///     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+///     StateId(0),
+/// );
+/// let tools = Tools::from_json(r#"[{"name": "now"}]"#)?;
+/// let error = grammar(&PROGRAM, Some(&tools), &GrammarOptions::new().tool_choice(ToolChoice::Required)).unwrap_err();
+/// assert_eq!(error, GrammarError::NoCalls);
+/// # Ok::<(), unjinja_runtime::ToolsError>(())
+/// ```
+///
 /// # Errors
 /// What was asked for cannot be had: a call without tools, or schemas that nothing satisfies.
 pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {

@@ -251,7 +251,7 @@ impl<'a> Turn<'a> {
     }
 
     fn closers(&self, state: StateId) -> Expr {
-        choice(self.state(state).markers.list().iter().map(|marker| text(marker.core.clone())))
+        choice(self.state(state).markers.list().iter().map(|marker| text(marker.consumed())))
     }
 
     /// A value of a schema. `None` where none fits.

@@ -132,6 +132,9 @@ impl Maker {
         if !known.bound {
             let plain = self.state(Known { items: Vec::new(), bound: false });
             other = Some(plain);
+            // What is left unread is left whole: the text may be over before it, and never holds it.
+            let peeked = self.spelled.iter().enumerate().filter(|(_, stop)| stop.peek);
+            ways.extend(peeked.map(|(number, _)| Way::Peek(number)));
         }
         let chars: Vec<char> = self.chars.iter().copied().collect();
         let mut elsewhere: Vec<char> = Vec::new();
@@ -171,8 +174,8 @@ impl Maker {
                         items.push((stop, Progress::Core(at + 1)));
                         continue;
                     }
-                    let way = if spelled.peek { Way::Peek(stop) } else { Way::Stop(char, stop) };
-                    if !ways.contains(&way) {
+                    let way = Way::Stop(char, stop);
+                    if !spelled.peek && !ways.contains(&way) {
                         ways.push(way);
                     }
                     if spelled.confirm.is_empty() {
@@ -249,6 +252,16 @@ mod tests {
 
     fn stop<'p>(core: &'p str, confirm: &[&'p str]) -> Stop<'p> {
         Stop { core, confirm: confirm.to_vec(), peek: false }
+    }
+
+    #[test]
+    fn a_peeked_marker_is_left_whole() {
+        let until = Until::new(&[Stop { core: "<a>", confirm: Vec::new(), peek: true }]);
+        for (text, is_text) in [("", true), ("x<a", true), ("x<b>", true), ("x<a>", false), ("<a>x", false)] {
+            assert_eq!(read(&until, text), (Vec::new(), is_text), "{text:?}");
+        }
+        // The way out is there before the marker begins.
+        assert!(until.points[0].ways.contains(&Way::Peek(0)));
     }
 
     #[test]

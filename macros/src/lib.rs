@@ -18,8 +18,9 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 
 /// Analyses a chat template and expands to its parser.
 ///
-/// The expansion is a list of items, so it goes into a module of its own: `Parser`, `parse`, `parse_borrowed`, `stream`,
-/// `FACTS`, and what a sampler needs: `grammar`, `GRAMMAR`, `TRIGGERS` and more.
+/// The expansion is a list of items, so it goes into a module of its own: the type `Parser`, the functions `parse`,
+/// `parse_borrowed` and `stream`, the format as data (`PROGRAM`), and what a sampler needs: `GRAMMAR`, `LAZY`, `TRIGGERS`,
+/// `PRESERVED_TOKENS` and `STOPS`.
 ///
 /// ```
 /// mod hermes {

@@ -8,6 +8,16 @@ use std::fmt;
 pub struct TemplateError(Place);
 
 /// A render that failed.
+///
+/// ```
+/// use unjinja_render::Template;
+///
+/// let template = Template::parse("t.jinja", "Hello\n{{ 1 + 'a' }}")?;
+/// let error = template.render(&serde_json::json!({})).unwrap_err();
+/// assert_eq!((error.name(), error.line()), ("t.jinja", 2));
+/// assert!(error.to_string().contains("{{ 1 + 'a' }}"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderError {
     kind: RenderErrorKind,

@@ -9,6 +9,17 @@ use std::collections::BTreeSet;
 /// tell which fields a template knows.
 ///
 /// See [`RenderOptions::record_reads`](crate::RenderOptions::record_reads).
+///
+/// ```
+/// use unjinja_render::{RenderOptions, Template};
+///
+/// let template = Template::parse("t.jinja", "{% for m in messages %}{{ m.content }}{{ m.name or '' }}{% endfor %}")?;
+/// let context = serde_json::json!({ "messages": [{ "content": "Hi!" }] });
+/// let reads = template.render_with(&context, &RenderOptions::new().record_reads(true)).reads;
+/// assert!(reads.contains("messages[].name"));
+/// assert!(!reads.contains("messages[].role"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reads {
     paths: BTreeSet<String>,

@@ -108,6 +108,17 @@ pub fn with_big_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, Panick
 /// Templates that nest deeper than an ordinary stack allows then end in an error; see
 /// [the limits](crate#where-there-are-no-threads). Without this, such templates are parsed and rendered on a thread of
 /// their own, so this is for programs that must not start threads.
+///
+/// ```
+/// use unjinja_render::{Template, without_threads};
+///
+/// let text = without_threads(|| {
+///     let template = Template::parse("t.jinja", "Hello {{ name }}")?;
+///     Ok::<_, Box<dyn std::error::Error>>(template.render(&serde_json::json!({ "name": "Ada" }))?)
+/// });
+/// assert_eq!(text?, "Hello Ada");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn without_threads<T>(f: impl FnOnce() -> T) -> T {
     struct Restore(Stack);
     impl Drop for Restore {

@@ -20,6 +20,15 @@ use crate::value::types::{Global, Map, Text, Value};
 /// A parsed chat template.
 ///
 /// A clone shares the parsed template. Rendering does not change it, so one template serves any number of threads.
+///
+/// ```
+/// use unjinja_render::Template;
+///
+/// let template = Template::parse("chat.jinja", "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}")?;
+/// let context = serde_json::json!({ "messages": [{ "role": "user", "content": "Hi!" }] });
+/// assert_eq!(template.render(&context)?, "user: Hi!\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Template {
     name: Arc<str>,
@@ -40,6 +49,18 @@ pub struct SpecialTokens {
 }
 
 /// What a render is to do besides returning the text. The default: the template's own limits, and nothing is recorded.
+///
+/// ```
+/// use unjinja_render::{Limits, RenderOptions, Template};
+///
+/// let mut limits = Limits::default();
+/// limits.fuel = 1_000;
+/// let template = Template::parse("t.jinja", "{{ name }}")?;
+/// let rendered = template.render_with(&serde_json::json!({ "name": "Ada" }), &RenderOptions::new().limits(limits));
+/// assert_eq!(rendered.result?, "Ada");
+/// assert!(rendered.steps < 1_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct RenderOptions {
     limits: Option<Limits>,

@@ -18,6 +18,19 @@ use crate::source::Source;
 /// `chat_template.jinja` (with the named templates in `additional_chat_templates` beside it), then
 /// `chat_template.json`, then `tokenizer_config.json`.
 ///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("unjinja-sources-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// std::fs::write(folder.join("one.jinja"), "{{ messages }}")?;
+/// std::fs::write(folder.join("notes.txt"), "not a template")?;
+///
+/// let sources = unjinja_source::sources_in(&folder)?;
+/// let names: Vec<String> = sources.into_iter().map(|source| Ok(source?.name())).collect::<Result<_, unjinja_source::SourceError>>()?;
+/// assert_eq!(names, ["one"]);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If the folder itself cannot be read.
 pub fn sources_in(folder: impl AsRef<Path>) -> Result<Vec<Result<Source, SourceError>>, SourceError> {

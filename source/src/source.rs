@@ -18,6 +18,17 @@ pub struct SpecialTokens {
 }
 
 /// A chat template, and what the file that holds it says about it.
+///
+/// ```
+/// use unjinja_source::Source;
+///
+/// let json = br#"{"chat_template": "{{ messages[0].content }}", "bos_token": "<s>"}"#;
+/// let sources = Source::from_bytes("Qwen3-0.6B/tokenizer_config.json", json)?;
+/// assert_eq!(sources[0].text, "{{ messages[0].content }}");
+/// assert_eq!(sources[0].tokens.bos.as_deref(), Some("<s>"));
+/// assert_eq!(sources[0].name(), "qwen3_0_6b"); // the file's name says nothing, so the folder's does
+/// # Ok::<(), unjinja_source::SourceError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Source {

@@ -13,6 +13,14 @@ use crate::text;
 const EXCERPT_WIDTH: usize = 100;
 
 /// Why a spec or an overlay was refused: all problems that could be found at once, in the order of the file.
+///
+/// ```
+/// use unjinja_spec::FormatSpec;
+///
+/// let error = FormatSpec::from_toml("spec_version = 2\n[tool]\n", "x.toml").unwrap_err();
+/// assert!(error.problems.iter().any(|problem| problem.line == 2));
+/// println!("{error}"); // every problem, with an excerpt and what to do
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// The problems; at least one.

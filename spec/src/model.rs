@@ -288,6 +288,10 @@ pub struct Tools {
 }
 
 /// The family of a wire format.
+///
+/// ```
+/// assert_eq!(unjinja_spec::ToolFormat::JsonNative.name(), "json_native");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFormat {

@@ -8,6 +8,7 @@ mod allocations;
 mod bytes;
 mod complaints;
 mod corpus_cases;
+mod documents;
 mod equal;
 mod fast_path;
 mod grammar;

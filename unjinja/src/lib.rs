@@ -72,8 +72,26 @@
 //! **4. The command line** (`cargo install unjinja-cli`) shows what was derived from a template, and parses an output
 //! without any code: `unjinja parse --template qwen3.jinja output.txt`.
 //!
+//! # Grammars
+//!
+//! A sampler that is constrained by a grammar writes only calls that the parser reads. With the feature `grammar`, which is
+//! on by default, every parser writes one in GBNF for llama.cpp, with the JSON schemas of the tools in it.
+//!
+//! ```
+//! # mod hermes { unjinja::include_template_parser!("../templates/hermes.jinja"); }
+//! use unjinja::{GrammarExt, GrammarOptions, ToolChoice, Tools};
+//!
+//! let tools = Tools::from_json(r#"[{"type": "function", "function": {"name": "now", "parameters": {}}}]"#)?;
+//! let options = GrammarOptions::new().tool_choice(ToolChoice::Required);
+//! let grammar = hermes::Parser.grammar(&tools, &options)?;
+//! assert!(grammar.text.starts_with("root ::="));
+//! assert_eq!(grammar.stops, ["<|im_end|>"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Features
 //!
+//! - `grammar` (on by default): grammars, as above.
 //! - `macros` (on by default): the macros. Without it this crate is the runtime alone, which is all that code from a
 //!   build script or from `unjinja-generated` needs.
 //! - `testing`: `testing::Case`, which checks a parser on an output that is cut at every place.

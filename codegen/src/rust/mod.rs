@@ -20,6 +20,24 @@ pub use crate::specs::{Sources, compile_specs, sources};
 
 /// The Rust source of one model's module, with a preamble that says what made it.
 ///
+/// ```
+/// use unjinja_spec::FormatSpec;
+///
+/// let spec = FormatSpec::from_toml(r#"
+/// spec_version = 2
+/// [template]
+/// name = "plain"
+/// file = "plain.jinja"
+/// sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+/// [turn]
+/// end = "<|end|>"
+/// "#, "plain.toml")?;
+/// let rust = unjinja_codegen::rust::source(&spec).map_err(|error| error.to_string())?;
+/// assert!(rust.starts_with("// @generated"));
+/// assert!(rust.contains("pub static PROGRAM: Program"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// A spec that makes no program.
 pub fn source(spec: &FormatSpec) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {

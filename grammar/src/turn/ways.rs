@@ -27,7 +27,7 @@ impl<'a> Turn<'a> {
             };
             steps.retain(|(marker, s)| !known(marker, s) && (!is_silent(s) || s.next != step.next));
         }
-        let lead = if start { None } else { Some(self.space()) };
+        let lead = if start || node.exact { None } else { Some(self.space()) };
         let mut ways = self.marker_ways(at, &steps, lead);
         if let Some((step, to)) = otherwise
             && !(self.is_over(at) && is_text(self, step))
