@@ -10,6 +10,7 @@ use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Markers, Or
 
 use unjinja_spec::MarkerKey;
 
+use crate::error::LowerProblem;
 use crate::plan::{self, Expr, Literal, Plan, Role};
 
 /// The states of a plan, and those that have a special meaning.
@@ -22,14 +23,6 @@ pub(crate) struct States {
     pub content: StateId,
     /// The state of open reasoning, if the plan has any.
     pub reasoning: Option<StateId>,
-}
-
-/// Two markers that cannot be told apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conflict {
-    pub core: String,
-    pub first: &'static str,
-    pub second: &'static str,
 }
 
 /// The grammar as a graph: nodes, and edges that take nothing, a literal or a hole.
@@ -189,7 +182,7 @@ struct Builder {
     keys: HashMap<Key, usize>,
     states: Vec<State>,
     queue: Vec<(usize, Key)>,
-    conflicts: Vec<Conflict>,
+    conflicts: Vec<LowerProblem>,
     names: HashMap<String, usize>,
     /// The literal after which each node stands.
     after: HashMap<usize, &'static str>,
@@ -209,7 +202,7 @@ fn hole_key(hole: &plan::Hole) -> &'static str {
 }
 
 /// The states of a plan.
-pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<Conflict>> {
+pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     let mut graph = Graph::default();
     let first = graph.node();
     let last = graph.add(&plan.turn, first);
@@ -256,7 +249,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<Conflict>> {
         let (start, content, reasoning) = (id(start), id(content), reasoning.map(id));
         Ok(States { list: builder.states, start, content, reasoning }.merged().with_searches())
     } else {
-        builder.conflicts.sort_by(|a, b| (a.first, a.second, &a.core).cmp(&(b.first, b.second, &b.core)));
+        builder.conflicts.sort();
         builder.conflicts.dedup();
         Err(builder.conflicts)
     }
@@ -474,10 +467,10 @@ impl Builder {
             match found.iter().find(|(other, _)| other.core == marker.core && ends(other) == ends(&marker)) {
                 None => found.push((marker, transition)),
                 Some((_, other)) if other.leads_like(&transition) || other.key == transition.key => {}
-                Some((_, other)) => self.conflicts.push(Conflict {
-                    core: marker.core.into_owned(),
+                Some((_, other)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
                     first: other.key,
                     second: transition.key,
+                    text: marker.core.into_owned(),
                 }),
             }
         }
