@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use super::expr::{Class, Expr, Repeat, choice, repeat, sequence};
+use super::expr::{Expr, Repeat, choice, repeat, sequence};
 use super::hash::Quick;
 use super::syntax::Syntax;
 
@@ -176,12 +176,6 @@ impl Builder {
                 return good.contains(&rule);
             }
         }
-    }
-
-    /// The grammar as text: the root, and the rules that it needs, in the order in which it needs them.
-    pub fn grammar(mut self, root: impl Into<Expr>) -> String {
-        let root = self.normal(ROOT, root.into());
-        super::write::write(&self.finish(root))
     }
 
     /// The rules of the grammar, the root first and only those that it needs, in the order in which it needs them.
@@ -403,11 +397,6 @@ fn clean(hint: &str) -> String {
     }
     name.truncate(name.trim_end_matches('-').len());
     if name.is_empty() { "rule".to_owned() } else { name }
-}
-
-/// What matches nothing: the engine has no word for it.
-pub(super) fn nothing() -> Class {
-    Class::ranges([('\0', char::MAX)]).negate()
 }
 
 #[cfg(test)]

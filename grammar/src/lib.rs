@@ -7,7 +7,6 @@
 
 mod assemble;
 mod builder;
-mod call;
 mod expr;
 mod graph;
 mod hash;
@@ -15,6 +14,7 @@ mod options;
 mod schema;
 mod subset;
 mod syntax;
+mod text_rules;
 mod tool_rules;
 mod trigger;
 mod turn;

@@ -12,17 +12,21 @@
 //! [`facts`] joins the keywords of one alternative; [`value`], [`object`], [`array`], [`number`] and [`string`] write
 //! what each type may be; [`check`] tests values that the schema itself gives.
 
+mod alternatives;
 mod array;
+mod bounds;
 mod check;
-mod facts;
-mod flat;
+mod condition;
+mod constraints;
 mod format;
 mod json;
 mod number;
 mod object;
-mod other;
+mod one_of;
+mod references;
 mod regex;
 mod string;
+mod types;
 mod value;
 
 use std::collections::HashMap;
@@ -31,7 +35,8 @@ use std::fmt;
 use serde_json::Value;
 
 use super::{Builder, Expr, RuleId};
-use flat::Part;
+use condition::Condition;
+use references::References;
 
 /// How many schemas are looked at.
 const BUDGET: usize = 20_000;
@@ -133,9 +138,8 @@ pub struct Schemas<'s, 'b> {
     builder: &'b mut Builder,
     root: &'s Value,
     /// What is known of each combination of schemas.
-    known: HashMap<Vec<Part<'s>>, Known<'s>>,
-    /// Schemas by anchor and id, once they were looked for.
-    anchors: Option<other::Anchors<'s>>,
+    known: HashMap<Vec<Condition<'s>>, Known<'s>>,
+    references: References<'s>,
     budget: usize,
     depth: usize,
     reports: Vec<Report<'s>>,
@@ -172,7 +176,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
     /// The schemas of a document: references lead into it, reports are relative to it.
     pub fn new(builder: &'b mut Builder, root: &'s Value) -> Self {
         let known = HashMap::new();
-        Self { builder, root, known, anchors: None, budget: BUDGET, depth: 0, reports: Vec::new() }
+        Self { builder, root, known, references: References::new(root), budget: BUDGET, depth: 0, reports: Vec::new() }
     }
 
     /// What a schema of the document allows.
@@ -180,7 +184,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
     /// # Errors
     /// If no value fits it.
     pub fn compile(&mut self, hint: &str, schema: &'s Value) -> Result<Expr, SchemaError> {
-        self.value(hint, vec![Part::Schema(schema)]).map_err(|impossible| self.error(&impossible))
+        self.value(hint, vec![Condition::Schema(schema)]).map_err(|impossible| self.error(&impossible))
     }
 
     /// What was accepted more widely so far, each once, in the order of the document.

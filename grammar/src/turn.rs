@@ -5,9 +5,11 @@
 //! A turn that has made a call goes on with further calls or ends; it goes back to plain text only where templates
 //! write an answer behind calls.
 
+mod arguments;
+mod call_object;
+mod markers;
 mod names;
 mod text;
-mod ways;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -19,11 +21,9 @@ use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Origin, Pro
 use super::graph::{Graph, NodeId, Piece, Way};
 use super::syntax::Syntax;
 use super::tool_rules::{Done, ToolRules};
+use super::until::Until;
 use super::values::Values;
 use super::{Builder, text};
-use text::Table;
-
-pub(super) use names::spaced_before;
 
 /// What may be called.
 pub(super) enum Offered {
@@ -85,6 +85,12 @@ pub(super) enum Key {
     Text(At, usize),
     /// A point of an argument's raw text: its rules return behind the marker that closes it.
     Value(StateId, usize),
+}
+
+/// Free text in a state: its automaton, and where each of its stops leads.
+struct Table {
+    until: Until,
+    exits: Vec<Vec<At>>,
 }
 
 /// An argument: the state of its name, the tool, and which of its properties it is, if any.
@@ -332,4 +338,9 @@ fn up_to(what: &str, node: &State) -> String {
 /// Whether a transition does nothing that a grammar has to know of.
 pub(super) fn is_silent(transition: &Transition) -> bool {
     transition.actions.iter().all(|action| matches!(action, Action::Id | Action::EndArgument))
+}
+
+/// Whether white space may stand between a name and a marker: where the template writes some, and before a tag.
+fn spaced_before(marker: &Marker) -> bool {
+    !marker.before.is_empty() || marker.core.starts_with('<')
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::schema::{self, SchemaError, Schemas};
-use super::syntax::{Syntax, other_than};
+use super::syntax::Syntax;
+use super::text_rules::other_than;
 use super::{Builder, Class, Expr, RuleId, Widened, choice, repeat, sequence, text};
 
 /// Something that a grammar accepts more widely than was asked.

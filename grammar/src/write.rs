@@ -2,11 +2,18 @@
 
 use std::fmt::Write;
 
-use super::builder::nothing;
 use super::{Builder, Class, Expr, RuleId};
 
-/// These rules, in this order.
-pub(super) fn write((builder, order): &(Builder, Vec<RuleId>)) -> String {
+impl Builder {
+    /// The grammar as text: the rule `root`, and the rules that it needs, in the order in which it needs them.
+    pub fn grammar(self, root: impl Into<Expr>) -> String {
+        let (builder, order) = self.rules(root);
+        write(&builder, &order)
+    }
+}
+
+/// These rules as text, in this order.
+fn write(builder: &Builder, order: &[RuleId]) -> String {
     let mut writer = Writer { builder, out: String::new() };
     for rule in order.iter().filter_map(|&rule| builder.get(rule)) {
         if let Some(comment) = &rule.comment {
@@ -24,6 +31,11 @@ pub(super) fn write((builder, order): &(Builder, Vec<RuleId>)) -> String {
         writer.out.push('\n');
     }
     writer.out
+}
+
+/// The class without a code point. GBNF has no other way to write what matches nothing.
+fn nothing() -> Class {
+    Class::ranges([('\0', char::MAX)]).negate()
 }
 
 /// What an expression stands in: that decides about parentheses.

@@ -3,15 +3,17 @@
 use serde_json::Value;
 
 use super::super::{Expr, many, option, repeat, sequence, text};
-use super::facts::{ARRAY, Count, Facts};
-use super::flat::Part;
+use super::bounds::Count;
+use super::condition::Condition;
+use super::constraints::Constraints;
+use super::types::ARRAY;
 use super::{Outcome, Schemas, impossible, json};
 
 /// How many items of their own an array has.
 const OWN: usize = 2000;
 
 impl<'s> Schemas<'s, '_> {
-    pub(super) fn array(&mut self, hint: &str, facts: &Facts<'s>) -> Outcome<'s, Expr> {
+    pub(super) fn array(&mut self, hint: &str, facts: &Constraints<'s>) -> Outcome<'s, Expr> {
         if facts.limited & ARRAY == 0 {
             return Ok(json::array(self.builder).into());
         }
@@ -90,7 +92,7 @@ impl<'s> Schemas<'s, '_> {
     fn containing(
         &mut self,
         hint: &str,
-        facts: &Facts<'s>,
+        facts: &Constraints<'s>,
         own: u32,
         count: Count,
         rest: Option<&Expr>,
@@ -110,7 +112,7 @@ impl<'s> Schemas<'s, '_> {
             }
             return Ok(None);
         }
-        let fitting = schema.get("contains").map(Part::Schema);
+        let fitting = schema.get("contains").map(Condition::Schema);
         let fitting = parts(&facts.arrays, usize::MAX).into_iter().chain(fitting).collect();
         let fitting = self.value(&format!("{hint}-contained"), fitting)?;
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
@@ -153,13 +155,13 @@ fn prefix(schema: &Value) -> &[Value] {
 }
 
 /// What the item there must fit.
-fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Part<'s>> {
+fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Condition<'s>> {
     let part = |schema: &&'s Value| {
         let rest = match schema.get("items") {
             Some(Value::Array(_)) => schema.get("additionalItems"),
             items => items,
         };
-        prefix(schema).get(at).or(rest).map(Part::Schema)
+        prefix(schema).get(at).or(rest).map(Condition::Schema)
     };
     schemas.iter().filter_map(part).collect()
 }

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value};
 
-use super::facts::{type_bits, types_of};
-use super::number::Decimal;
+use super::bounds::Decimal;
 use super::regex::Regex;
+use super::types::{type_bits, types_of};
 use super::{DEPTH, Schemas, format};
 
 /// Whether something holds, if that is known.
@@ -119,7 +119,7 @@ impl Schemas<'_, '_> {
                 }
             }
             "$ref" => {
-                let target = argument.as_str().and_then(|name| self.target(name))?;
+                let target = argument.as_str().and_then(|name| self.references.target(name))?;
                 self.fits(value, target)
             }
             "then" | "else" | "nullable" | "title" | "description" | "$comment" | "default" | "examples" | "$defs"

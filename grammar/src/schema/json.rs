@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::super::syntax::{Syntax, other_than, up_to};
+use super::super::syntax::Syntax;
+use super::super::text_rules::{other_than, up_to};
 use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
 
 /// A digit.

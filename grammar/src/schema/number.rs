@@ -1,102 +1,18 @@
 //! Numbers in a range, digit by digit and exactly. Integers are written out, without an exponent and with no fraction
 //! but zeros; other numbers between bounds have at most one digit, which is not 0, before a fraction with an exponent.
 
-use std::cmp::Ordering;
-
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::super::{Class, Expr, choice, many, option, repeat, sequence, some, text};
-use super::facts::{Bound, Facts};
+use super::bounds::{Bound, Decimal};
+use super::constraints::Constraints;
 use super::{Outcome, Schemas, impossible, json};
 
-/// How many digits a bound may have on either side of its point.
-const DIGITS: usize = 40;
 /// How many multiples are listed one by one.
 const LISTED: i128 = 300;
 
-/// A decimal number: digits before and behind the point, without zeros that say nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
-    negative: bool,
-    whole: Vec<u8>,
-    fraction: Vec<u8>,
-}
-
-impl Decimal {
-    /// `None` if it has too many digits.
-    pub fn of(number: &Number) -> Option<Self> {
-        let written = number.to_string();
-        let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((&written, "0"));
-        let exponent: i32 = exponent.parse().ok()?;
-        let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let point = i32::try_from(whole.len()).ok()?.checked_add(exponent)?;
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-        if point < -(DIGITS as i32) || point > DIGITS as i32 {
-            return None;
-        }
-        if point < 0 {
-            digits.splice(0..0, std::iter::repeat_n(b'0', point.unsigned_abs() as usize));
-        }
-        let point = point.max(0) as usize;
-        while digits.len() < point {
-            digits.push(b'0');
-        }
-        let mut fraction = digits.split_off(point);
-        while fraction.last() == Some(&b'0') {
-            fraction.pop();
-        }
-        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
-        let whole = digits.split_off(zeros);
-        let zero = whole.is_empty() && fraction.is_empty();
-        (fraction.len() <= DIGITS && whole.len() <= DIGITS).then_some(Self {
-            negative: negative && !zero,
-            whole,
-            fraction,
-        })
-    }
-
-    pub fn compare(&self, other: &Self) -> Ordering {
-        match (self.negative, other.negative) {
-            (false, true) => Ordering::Greater,
-            (true, false) => Ordering::Less,
-            (false, false) => self.compare_size(other),
-            (true, true) => other.compare_size(self),
-        }
-    }
-
-    fn compare_size(&self, other: &Self) -> Ordering {
-        let whole = self.whole.len().cmp(&other.whole.len()).then_with(|| self.whole.cmp(&other.whole));
-        whole.then_with(|| self.fraction.cmp(&other.fraction))
-    }
-
-    fn is_zero(&self) -> bool {
-        self.whole.is_empty() && self.fraction.is_empty()
-    }
-
-    /// The digit before the point and the exponent of the number as it is written with one, and what is behind the point.
-    fn scientific(&self) -> Option<(Self, i32)> {
-        let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().collect();
-        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
-        let exponent = i32::try_from(self.whole.len()).ok()? - i32::try_from(zeros).ok()? - 1;
-        digits.drain(..zeros);
-        let mut fraction = digits.split_off(1.min(digits.len()));
-        while fraction.last() == Some(&b'0') {
-            fraction.pop();
-        }
-        (!digits.is_empty()).then_some((Self { negative: self.negative, whole: digits, fraction }, exponent))
-    }
-
-    /// Without its fraction, towards zero. `None` if it has too many digits.
-    fn truncated(&self) -> Option<i128> {
-        let whole = std::str::from_utf8(&self.whole).ok()?;
-        let size: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-        Some(if self.negative { -size } else { size })
-    }
-}
-
 impl<'s> Schemas<'s, '_> {
-    pub(super) fn number(&mut self, hint: &str, facts: &Facts<'s>, integer: bool) -> Outcome<'s, Expr> {
+    pub(super) fn number(&mut self, hint: &str, facts: &Constraints<'s>, integer: bool) -> Outcome<'s, Expr> {
         for &(schema, format) in &facts.formats {
             if matches!(format, "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64") {
                 self.report(Some(schema), "format", "the range of this format is not checked");
@@ -116,7 +32,12 @@ impl<'s> Schemas<'s, '_> {
         self.decimal(hint, facts)
     }
 
-    fn integer(&mut self, hint: &str, facts: &Facts<'s>, multiples: &[(&'s Value, &'s Value)]) -> Outcome<'s, Expr> {
+    fn integer(
+        &mut self,
+        hint: &str,
+        facts: &Constraints<'s>,
+        multiples: &[(&'s Value, &'s Value)],
+    ) -> Outcome<'s, Expr> {
         let schema = facts.schemas.first().copied();
         let bound = |bound: &Option<Bound>, side: i128| match bound {
             None => Ok::<_, ()>(None),
@@ -176,7 +97,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// A number that may have a fraction, between bounds.
-    fn decimal(&mut self, hint: &str, facts: &Facts<'s>) -> Outcome<'s, Expr> {
+    fn decimal(&mut self, hint: &str, facts: &Constraints<'s>) -> Outcome<'s, Expr> {
         let schema = facts.schemas.first().copied();
         let (lower, upper) = (facts.lower.as_ref(), facts.upper.as_ref());
         if let (Some(lower), Some(upper)) = (lower, upper) {

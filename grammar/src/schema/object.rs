@@ -6,9 +6,11 @@ use serde_json::Value;
 
 use super::super::subset::{Item, one_or_more, subset};
 use super::super::{Expr, option, repeat, sequence, text};
-use super::facts::{Count, Facts, OBJECT};
-use super::flat::Part;
+use super::bounds::Count;
+use super::condition::Condition;
+use super::constraints::Constraints;
 use super::regex::Regex;
+use super::types::OBJECT;
 use super::{Outcome, Schemas, impossible, json};
 
 /// A property that schemas name.
@@ -16,13 +18,13 @@ struct Property<'s> {
     name: &'s str,
     required: bool,
     forbidden: bool,
-    parts: Vec<Part<'s>>,
+    parts: Vec<Condition<'s>>,
 }
 
 /// What schemas say of properties that they do not name.
 struct Others<'s> {
     /// What each fits.
-    parts: Vec<Part<'s>>,
+    parts: Vec<Condition<'s>>,
     /// `patternProperties` of one schema, where they can be read, each with what fits it.
     patterned: Vec<(Regex, &'s Value)>,
     /// Whether names that match no pattern may be.
@@ -30,7 +32,7 @@ struct Others<'s> {
 }
 
 impl<'s> Schemas<'s, '_> {
-    pub(super) fn object(&mut self, hint: &str, facts: &Facts<'s>) -> Outcome<'s, Expr> {
+    pub(super) fn object(&mut self, hint: &str, facts: &Constraints<'s>) -> Outcome<'s, Expr> {
         if facts.limited & OBJECT == 0 {
             return Ok(json::object(self.builder).into());
         }
@@ -68,7 +70,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// The patterns for names, of all schemas, each with the schema that has it.
-    fn patterns(&mut self, facts: &Facts<'s>) -> HashMap<*const Value, Vec<(Regex, &'s Value)>> {
+    fn patterns(&mut self, facts: &Constraints<'s>) -> HashMap<*const Value, Vec<(Regex, &'s Value)>> {
         let mut all: HashMap<*const Value, Vec<(Regex, &'s Value)>> = HashMap::new();
         for &schema in &facts.objects {
             let Some(Value::Object(patterns)) = schema.get("patternProperties") else { continue };
@@ -85,7 +87,7 @@ impl<'s> Schemas<'s, '_> {
     /// The properties that some schema names, in the order in which they are named.
     fn properties(
         &mut self,
-        facts: &Facts<'s>,
+        facts: &Constraints<'s>,
         patterns: &HashMap<*const Value, Vec<(Regex, &'s Value)>>,
     ) -> Vec<Property<'s>> {
         let mut at: HashMap<&'s str, usize> = HashMap::new();
@@ -117,22 +119,22 @@ impl<'s> Schemas<'s, '_> {
         }
         for (name, schema) in &facts.unlike {
             let at = find(name, &mut properties);
-            properties[at].parts.push(Part::Not(schema));
+            properties[at].parts.push(Condition::Not(schema));
         }
         for &schema in &facts.objects {
             let named = schema.get("properties").and_then(Value::as_object);
             let patterns = patterns.get(&std::ptr::from_ref(schema));
             let unread = unread(schema, patterns);
-            let additional = schema.get("additionalProperties").map(Part::Schema);
+            let additional = schema.get("additionalProperties").map(Condition::Schema);
             for property in &mut properties {
                 let own = named.and_then(|named| named.get(property.name));
-                property.parts.extend(own.map(Part::Schema));
+                property.parts.extend(own.map(Condition::Schema));
                 let mut matched = own.is_some() || unread;
                 for (regex, of) in patterns.into_iter().flatten() {
                     match regex.matches(property.name) {
                         Some(false) => {}
                         Some(true) => {
-                            property.parts.push(Part::Schema(of));
+                            property.parts.push(Condition::Schema(of));
                             matched = true;
                         }
                         None => {
@@ -152,7 +154,7 @@ impl<'s> Schemas<'s, '_> {
     /// What properties may be that no schema names. `None` if there may be none.
     fn others(
         &mut self,
-        facts: &Facts<'s>,
+        facts: &Constraints<'s>,
         mut patterns: HashMap<*const Value, Vec<(Regex, &'s Value)>>,
         properties: &[Property<'s>],
     ) -> Option<Others<'s>> {
@@ -168,7 +170,7 @@ impl<'s> Schemas<'s, '_> {
                 .get("patternProperties")
                 .is_none_or(|patterns| patterns.as_object().is_none_or(|all| all.is_empty()))
             {
-                others.parts.extend(additional.map(Part::Schema));
+                others.parts.extend(additional.map(Condition::Schema));
                 continue;
             }
             let closed = additional == Some(&Value::Bool(false));
@@ -191,7 +193,7 @@ impl<'s> Schemas<'s, '_> {
             others.patterned = own;
             others.unpatterned = !closed;
             if !closed && others.patterned.is_empty() {
-                others.parts.extend(additional.map(Part::Schema));
+                others.parts.extend(additional.map(Condition::Schema));
             } else if let Some(additional @ Value::Object(_)) = additional {
                 // Only for names that match no pattern: values that fit either are accepted.
                 others.patterned.push((Regex::anything(), additional));
@@ -199,11 +201,11 @@ impl<'s> Schemas<'s, '_> {
             }
         }
         let listed = facts.objects.iter().any(|schema| listed_names(schema).is_some());
-        (!listed && !others.parts.contains(&Part::Schema(&Value::Bool(false)))).then_some(others)
+        (!listed && !others.parts.contains(&Condition::Schema(&Value::Bool(false)))).then_some(others)
     }
 
     /// Tests the names that schemas name with what they say of names.
-    fn named(&mut self, facts: &Facts<'s>, properties: &mut [Property<'s>]) -> Outcome<'s, ()> {
+    fn named(&mut self, facts: &Constraints<'s>, properties: &mut [Property<'s>]) -> Outcome<'s, ()> {
         let mut reports = Vec::new();
         for &schema in &facts.objects {
             let Some(names) = schema.get("propertyNames") else { continue };
@@ -228,7 +230,7 @@ impl<'s> Schemas<'s, '_> {
     fn extra(
         &mut self,
         hint: &str,
-        facts: &Facts<'s>,
+        facts: &Constraints<'s>,
         others: Option<Others<'s>>,
         names: Vec<&'s str>,
     ) -> Option<Expr> {
@@ -237,7 +239,7 @@ impl<'s> Schemas<'s, '_> {
         let colon = || sequence([space.clone(), text(":"), space.clone()]);
         let mut alternatives = Vec::new();
         for (regex, of) in patterned {
-            let value = [Part::Schema(of)].into_iter().chain(parts.iter().copied()).collect();
+            let value = [Condition::Schema(of)].into_iter().chain(parts.iter().copied()).collect();
             let Ok(value) = self.value(&format!("{hint}-matching"), value) else { continue };
             let key = match (regex.is_anything(), regex.write(self.builder, &format!("{hint}-name"))) {
                 (false, Ok(key)) => json::quoted(self.builder, key),
@@ -260,21 +262,27 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// A name that no schema names, in quotes.
-    fn other_name(&mut self, hint: &str, facts: &Facts<'s>, names: Vec<&'s str>) -> Option<Expr> {
+    fn other_name(&mut self, hint: &str, facts: &Constraints<'s>, names: Vec<&'s str>) -> Option<Expr> {
         if !names.is_empty() {
             return Some(super::string::other_string(self.builder, &format!("{hint}-name"), names));
         }
-        let rules = facts.objects.iter().filter_map(|schema| schema.get("propertyNames")).map(Part::Schema);
-        let rules: Vec<Part<'s>> = rules.collect();
+        let rules = facts.objects.iter().filter_map(|schema| schema.get("propertyNames")).map(Condition::Schema);
+        let rules: Vec<Condition<'s>> = rules.collect();
         if rules.is_empty() {
             return Some(json::any_key(self.builder));
         }
-        let rules = rules.into_iter().chain([Part::Types(super::facts::STRING)]).collect();
+        let rules = rules.into_iter().chain([Condition::Types(super::types::STRING)]).collect();
         self.value(&format!("{hint}-name"), rules).ok()
     }
 
     /// All together, and how many there are.
-    fn members(&mut self, hint: &str, facts: &Facts<'s>, items: Vec<Item>, extra: Option<Expr>) -> Outcome<'s, Expr> {
+    fn members(
+        &mut self,
+        hint: &str,
+        facts: &Constraints<'s>,
+        items: Vec<Item>,
+        extra: Option<Expr>,
+    ) -> Outcome<'s, Expr> {
         let schema = facts.objects.first().copied();
         let Count { min, max } = facts.members;
         let named = u32::try_from(items.len()).unwrap_or(u32::MAX);

@@ -4,12 +4,14 @@
 //! are not expressed. What an expression may do elsewhere, not here: nothing is ever run against a text of unknown
 //! length, and groups nest only so deep.
 
+mod node;
 mod parse;
 mod write;
 
-use super::super::{Builder, Class, Expr, choice, many, sequence};
-use super::facts::Count;
+use super::super::{Builder, Expr, choice, many, sequence};
+use super::bounds::Count;
 use super::json;
+use node::{Node, Why, anchored};
 
 /// How long an expression is.
 const LENGTH: usize = 10_000;
@@ -17,16 +19,6 @@ const LENGTH: usize = 10_000;
 const PARTS: usize = 64;
 /// How many steps a test of a text takes.
 const STEPS: usize = 100_000;
-
-#[derive(Clone, Debug, PartialEq)]
-enum Node {
-    Class(Class),
-    Sequence(Vec<Node>),
-    Choice(Vec<Node>),
-    Repeat(Box<Node>, u32, Option<u32>),
-    Start,
-    End,
-}
 
 /// A regular expression.
 #[derive(Clone, Debug)]
@@ -41,9 +33,6 @@ struct Part {
     node: Node,
     at_end: bool,
 }
-
-/// Why an expression cannot be written.
-type Why = &'static str;
 
 impl Regex {
     pub fn parse(source: &str) -> Result<Self, Why> {
@@ -237,40 +226,4 @@ fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Re
     }
     parts.push(Part { at_start, node: Node::Sequence(nodes), at_end });
     Ok(())
-}
-
-fn anchored(node: &Node) -> bool {
-    match node {
-        Node::Start | Node::End => true,
-        Node::Class(_) => false,
-        Node::Sequence(nodes) | Node::Choice(nodes) => nodes.iter().any(anchored),
-        Node::Repeat(body, ..) => anchored(body),
-    }
-}
-
-impl Node {
-    /// The fewest and the most code points that it matches.
-    fn length(&self) -> (u64, Option<u64>) {
-        match self {
-            Self::Class(_) => (1, Some(1)),
-            Self::Start | Self::End => (0, Some(0)),
-            Self::Sequence(nodes) => nodes.iter().map(Self::length).fold((0, Some(0)), |(min, max), (least, most)| {
-                (min.saturating_add(least), max.zip(most).map(|(max, most)| max.saturating_add(most)))
-            }),
-            Self::Choice(nodes) => {
-                let lengths = || nodes.iter().map(Self::length);
-                let max = lengths().map(|length| length.1).try_fold(0, |max, most| Some(max.max(most?)));
-                (lengths().map(|length| length.0).min().unwrap_or(0), max)
-            }
-            Self::Repeat(body, min, max) => {
-                let (least, most) = body.length();
-                let max = if most == Some(0) {
-                    Some(0)
-                } else {
-                    most.zip(*max).map(|(most, max)| most.saturating_mul(max.into()))
-                };
-                (least.saturating_mul((*min).into()), max)
-            }
-        }
-    }
 }

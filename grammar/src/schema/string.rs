@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::super::builder::MAX_COUNT;
 use super::super::syntax::Syntax;
 use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
-use super::facts::{Count, Facts};
+use super::bounds::Count;
+use super::constraints::Constraints;
 use super::format::{self, Format};
 use super::regex::Regex;
 use super::{Outcome, Schemas, impossible, json};
@@ -14,7 +15,7 @@ use super::{Outcome, Schemas, impossible, json};
 const NESTED: usize = 6;
 
 impl<'s> Schemas<'s, '_> {
-    pub(super) fn string(&mut self, hint: &str, facts: &Facts<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
+    pub(super) fn string(&mut self, hint: &str, facts: &Constraints<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
         let schema = facts.length_at.or(facts.schemas.first().copied());
         if facts.length.is_empty() {
             return impossible(schema, "the longest string is shorter than the shortest");
@@ -42,7 +43,7 @@ impl<'s> Schemas<'s, '_> {
         self.written(hint, facts, excluded)
     }
 
-    fn written(&mut self, hint: &str, facts: &Facts<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
+    fn written(&mut self, hint: &str, facts: &Constraints<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
         let schema = facts.length_at.or(facts.schemas.first().copied());
         // What says most is written; the others are left out, and reported.
         let mut written: Option<(&'s Value, &'static str, Regex)> = None;

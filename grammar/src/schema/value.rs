@@ -3,16 +3,17 @@
 use serde_json::Value;
 
 use super::super::{Expr, choice, text};
-use super::facts::{ARRAY, BOOLEAN, FRACTION, Facts, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
-use super::flat::Part;
+use super::condition::Condition;
+use super::constraints::Constraints;
+use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
 use super::{DEPTH, Impossible, Known, Outcome, Schemas, check, impossible, json};
 
 impl<'s> Schemas<'s, '_> {
     /// What a value is written like that fits all these.
-    pub(super) fn value(&mut self, hint: &str, mut parts: Vec<Part<'s>>) -> Outcome<'s, Expr> {
+    pub(super) fn value(&mut self, hint: &str, mut parts: Vec<Condition<'s>>) -> Outcome<'s, Expr> {
         parts.sort_unstable();
         parts.dedup();
-        parts.retain(|part| !matches!(part, Part::Schema(Value::Bool(true))));
+        parts.retain(|part| !matches!(part, Condition::Schema(Value::Bool(true))));
         if parts.is_empty() {
             return Ok(json::value(self.builder).into());
         }
@@ -26,7 +27,7 @@ impl<'s> Schemas<'s, '_> {
         }
         if self.depth >= DEPTH {
             let schema =
-                parts.iter().find_map(|part| if let Part::Schema(schema) = part { Some(*schema) } else { None });
+                parts.iter().find_map(|part| if let Condition::Schema(schema) = part { Some(*schema) } else { None });
             self.report(schema, "schema", "schemas nest too deep: this is not looked at");
             return Ok(json::value(self.builder).into());
         }
@@ -43,7 +44,7 @@ impl<'s> Schemas<'s, '_> {
                 } else {
                     let schema = parts
                         .iter()
-                        .find_map(|part| if let Part::Schema(schema) = part { Some(*schema) } else { None });
+                        .find_map(|part| if let Condition::Schema(schema) = part { Some(*schema) } else { None });
                     impossible(schema, "whatever fits would have to hold itself, without end")
                 };
             }
@@ -52,7 +53,7 @@ impl<'s> Schemas<'s, '_> {
         outcome
     }
 
-    fn alternatives(&mut self, hint: &str, parts: &[Part<'s>]) -> Outcome<'s, Expr> {
+    fn alternatives(&mut self, hint: &str, parts: &[Condition<'s>]) -> Outcome<'s, Expr> {
         let mut expressions = Vec::new();
         let mut why: Option<Impossible<'s>> = None;
         for parts in self.flatten(parts)? {
@@ -69,7 +70,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// One alternative.
-    fn plain(&mut self, hint: &str, parts: &[Part<'s>]) -> Outcome<'s, Expr> {
+    fn plain(&mut self, hint: &str, parts: &[Condition<'s>]) -> Outcome<'s, Expr> {
         let mut facts = self.facts(parts)?;
         if let Some(candidates) = facts.candidates.take() {
             return self.listed(hint, &facts, candidates);
@@ -104,7 +105,7 @@ impl<'s> Schemas<'s, '_> {
         Ok(self.rule(hint, choice(expressions)))
     }
 
-    fn of_type(&mut self, hint: &str, types: u8, facts: &Facts<'s>) -> Outcome<'s, Expr> {
+    fn of_type(&mut self, hint: &str, types: u8, facts: &Constraints<'s>) -> Outcome<'s, Expr> {
         let excluded = facts.excluded.iter().copied().filter(|value| type_bits(value) & types != 0);
         let excluded: Vec<&'s Value> = excluded.collect();
         match types {
@@ -149,7 +150,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// One of the values that the schema lists, as far as they fit all else that it says.
-    fn listed(&mut self, hint: &str, facts: &Facts<'s>, candidates: Vec<&'s Value>) -> Outcome<'s, Expr> {
+    fn listed(&mut self, hint: &str, facts: &Constraints<'s>, candidates: Vec<&'s Value>) -> Outcome<'s, Expr> {
         let mut expressions = Vec::new();
         let mut unsure = false;
         for value in candidates {

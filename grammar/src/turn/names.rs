@@ -2,7 +2,7 @@
 
 use unjinja_runtime::abi_2::{Action, Hole, Marker, StateId, Transition};
 
-use super::{At, Call, Offered, Piece, Turn, Way};
+use super::{At, Call, Offered, Piece, Turn, Way, spaced_before};
 use crate::tool_rules::Done;
 use crate::values::NAME;
 use crate::{Class, Expr, option, repeat, sequence, some, text};
@@ -76,9 +76,4 @@ impl<'a> Turn<'a> {
         }
         ways
     }
-}
-
-/// Whether white space may stand between a name and a marker: where the template writes some, and before a tag.
-pub(crate) fn spaced_before(marker: &Marker) -> bool {
-    !marker.before.is_empty() || marker.core.starts_with('<')
 }

@@ -4,16 +4,10 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi_2::{Confirm, Hole, Marker};
 
-use super::{At, Key, Piece, Turn, Way};
-use crate::syntax::class;
+use super::{At, Key, Piece, Table, Turn, Way};
 use crate::text;
+use crate::text_rules::class;
 use crate::until::{Stop, Until, Way as TextWay};
-
-/// Text in a state: its automaton, and where each of its stops leads.
-pub(super) struct Table {
-    until: Until,
-    exits: Vec<Vec<At>>,
-}
 
 impl Turn<'_> {
     /// The text of a state, as an automaton.

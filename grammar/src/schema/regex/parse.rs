@@ -2,7 +2,7 @@
 
 use super::super::super::Class;
 use super::super::super::builder::MAX_COUNT;
-use super::{Node, Why, anchored};
+use super::node::{Node, Why, anchored};
 
 /// How deep groups nest.
 const DEPTH: usize = 40;

@@ -4,7 +4,7 @@ use super::super::super::builder::MAX_COUNT;
 use super::super::super::syntax::Syntax;
 use super::super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
 use super::super::json;
-use super::{Node, Why};
+use super::node::{Node, Why};
 
 impl Node {
     pub(super) fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {

@@ -2,72 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::flat::Part;
-use super::number::Decimal;
+use super::bounds::{Bound, Count, Decimal};
+use super::condition::Condition;
+use super::types::{ANY, ARRAY, NULL, NUMBER, OBJECT, STRING, types_of};
 use super::{Outcome, Schemas, check, impossible};
-use unjinja_runtime::Types;
-use unjinja_runtime::abi_2::{declared, type_of};
-
-pub(super) const NULL: u8 = Types::NULL.bits();
-pub(super) const BOOLEAN: u8 = Types::BOOLEAN.bits();
-pub(super) const INTEGER: u8 = Types::INTEGER.bits();
-/// Numbers with a fraction.
-pub(super) const FRACTION: u8 = Types::NUMBER.bits() & !INTEGER;
-pub(super) const NUMBER: u8 = Types::NUMBER.bits();
-pub(super) const STRING: u8 = Types::STRING.bits();
-pub(super) const ARRAY: u8 = Types::ARRAY.bits();
-pub(super) const OBJECT: u8 = Types::OBJECT.bits();
-pub(super) const ANY: u8 = Types::ANY.bits();
-
-/// The types that the keyword `type` names.
-pub(super) fn types_of(value: &Value) -> Option<u8> {
-    declared(value).map(Types::bits)
-}
-
-/// A bound of a number.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Bound {
-    pub value: Decimal,
-    /// Whether the bound itself does not fit.
-    pub exclusive: bool,
-}
-
-/// What is said of the length or the number of something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Count {
-    pub min: u32,
-    pub max: Option<u32>,
-}
-
-impl Count {
-    fn at_least(&mut self, value: &Value) {
-        self.min = self.min.max(count(value).unwrap_or(0));
-    }
-
-    fn at_most(&mut self, value: &Value) {
-        if let Some(max) = count(value) {
-            self.max = Some(self.max.map_or(max, |known| known.min(max)));
-        }
-    }
-
-    pub fn is_any(self) -> bool {
-        self == Self::default()
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.max.is_some_and(|max| max < self.min)
-    }
-}
-
-/// A count as a schema says it. What is too high to be reached is as good as the highest.
-fn count(value: &Value) -> Option<u32> {
-    let whole = value.as_u64().or_else(|| value.as_f64().filter(|float| *float >= 0.0).map(|float| float as u64));
-    whole.map(|whole| u32::try_from(whole).unwrap_or(u32::MAX))
-}
 
 /// What one alternative says.
 #[derive(Debug)]
-pub(super) struct Facts<'s> {
+pub(super) struct Constraints<'s> {
     /// The types that may be.
     pub types: u8,
     /// The types of which more is said than that.
@@ -102,8 +44,8 @@ pub(super) struct Facts<'s> {
 
 impl<'s> Schemas<'s, '_> {
     /// What the parts of one alternative say.
-    pub(super) fn facts(&mut self, parts: &[Part<'s>]) -> Outcome<'s, Facts<'s>> {
-        let mut facts = Facts {
+    pub(super) fn facts(&mut self, parts: &[Condition<'s>]) -> Outcome<'s, Constraints<'s>> {
+        let mut facts = Constraints {
             types: ANY,
             limited: 0,
             candidates: None,
@@ -127,18 +69,18 @@ impl<'s> Schemas<'s, '_> {
         };
         for part in parts {
             match *part {
-                Part::Schema(schema) => {
+                Condition::Schema(schema) => {
                     facts.schemas.push(schema);
                     if let Value::Object(keywords) = schema {
                         self.read(schema, keywords, &mut facts);
                     }
                 }
-                Part::Not(schema) => facts.not.push(schema),
-                Part::Types(types) => facts.types &= types,
-                Part::NoneOf(values) => facts.excluded.extend(values),
-                Part::Require(name) => facts.required.push(name),
-                Part::Forbid(name) => facts.forbidden.push(name),
-                Part::Unlike(name, schema) => {
+                Condition::Not(schema) => facts.not.push(schema),
+                Condition::Types(types) => facts.types &= types,
+                Condition::NoneOf(values) => facts.excluded.extend(values),
+                Condition::Require(name) => facts.required.push(name),
+                Condition::Forbid(name) => facts.forbidden.push(name),
+                Condition::Unlike(name, schema) => {
                     facts.required.push(name);
                     facts.unlike.push((name, schema));
                 }
@@ -153,7 +95,7 @@ impl<'s> Schemas<'s, '_> {
         Ok(facts)
     }
 
-    fn read(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, facts: &mut Facts<'s>) {
+    fn read(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, facts: &mut Constraints<'s>) {
         let nullable = keywords.get("nullable") == Some(&Value::Bool(true));
         let mut speaks_of = 0;
         for (keyword, value) in keywords {
@@ -243,7 +185,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// Of the values known so far, those that are among these as well.
-    fn candidates(&mut self, facts: &mut Facts<'s>, values: &'s [Value], nullable: bool) {
+    fn candidates(&mut self, facts: &mut Constraints<'s>, values: &'s [Value], nullable: bool) {
         let nothing = nullable.then_some(&Value::Null);
         let listed = || values.iter().chain(nothing);
         facts.candidates = Some(match facts.candidates.take() {
@@ -266,7 +208,7 @@ impl<'s> Schemas<'s, '_> {
         keywords: &'s Map<String, Value>,
         keyword: &'s str,
         value: &'s Value,
-        facts: &mut Facts<'s>,
+        facts: &mut Constraints<'s>,
     ) {
         let Value::Number(number) = value else {
             // An older way to say it: true beside the bound.
@@ -291,14 +233,5 @@ impl<'s> Schemas<'s, '_> {
         if tighter {
             *known = Some(bound);
         }
-    }
-}
-
-/// The type of a value: that of an integer for a number without a fraction.
-pub(super) fn type_bits(value: &Value) -> u8 {
-    match value {
-        Value::Number(number) if number.as_f64().is_some_and(|float| float.fract() == 0.0) => INTEGER,
-        Value::Number(_) => FRACTION,
-        value => type_of(value).bits(),
     }
 }

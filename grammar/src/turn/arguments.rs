@@ -5,14 +5,14 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_2::{Action, ArgumentKind, CallShape, Hole, StateId};
+use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, StateId};
 
-use super::graph::{NodeId, Piece, Way};
-use super::syntax::Syntax;
-use super::tool_rules::{Order, Property, ToolRules, parameters_target};
-use super::turn::{At, Call, Key, Offered, Turn, is_silent, spaced_before};
-use super::values::NO_STRING;
-use super::{Expr, choice, option, sequence, text};
+use super::{At, Call, Key, Offered, Turn, is_silent, spaced_before};
+use crate::graph::{NodeId, Piece, Way};
+use crate::syntax::Syntax;
+use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
+use crate::values::NO_STRING;
+use crate::{Expr, choice, option, text};
 
 /// How deep references and combinations are followed.
 const MAX_DEPTH: usize = 16;
@@ -25,8 +25,6 @@ enum Wanted<'t> {
 }
 
 impl<'a> Turn<'a> {
-    // ----- arguments one by one -----
-
     pub(super) fn argument_name(&mut self, at: At) -> Vec<Way> {
         let Call::Tool(number, done) = at.call else {
             let any = ToolRules::any();
@@ -255,114 +253,9 @@ impl<'a> Turn<'a> {
     }
 
     /// A value of a schema. `None` where none fits.
-    fn typed(&mut self, tool: &ToolRules, hint: &str, schema: &Value, syntax: Syntax) -> Option<Expr> {
+    pub(super) fn typed(&mut self, tool: &ToolRules, hint: &str, schema: &Value, syntax: Syntax) -> Option<Expr> {
         let hint = format!("{}-{hint}", tool.name);
         self.values.typed(&mut self.builder, &tool.name, &hint, &tool.parameters, schema, syntax)
-    }
-
-    // ----- arguments as one value -----
-
-    /// The arguments of a call as one object.
-    pub(super) fn whole_arguments(&mut self, call: Call, python: bool) -> Option<Expr> {
-        let syntax = if python { Syntax::Python } else { Syntax::Json };
-        match (call, &self.rules.offered) {
-            (Call::Tool(number, _), Some(Offered::These(tools))) => {
-                let tools = Rc::clone(tools);
-                let tool = &tools[number];
-                self.typed(tool, "arguments", &tool.parameters, syntax)
-            }
-            _ => Some(self.values.any_object(&mut self.builder, syntax)),
-        }
-    }
-
-    // ----- calls as one object -----
-
-    /// A call as one object that holds name and arguments.
-    pub(super) fn object(&mut self, shape: &CallShape) -> Option<Expr> {
-        let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
-        match &self.rules.offered {
-            None => None,
-            Some(Offered::Any) => {
-                let name = self.values.any_name(&mut self.builder, syntax.clone());
-                let arguments = self.values.any_object(&mut self.builder, syntax);
-                Some(self.call_object(shape, name, arguments, true))
-            }
-            Some(Offered::These(tools)) => {
-                let tools = Rc::clone(tools);
-                let mut calls = Vec::with_capacity(tools.len());
-                for tool in tools.iter() {
-                    let Some(arguments) = self.typed(tool, "arguments", &tool.parameters, syntax.clone()) else {
-                        continue;
-                    };
-                    let name = self.values.exact(&mut self.builder, &tool.name, syntax.clone());
-                    let call = self.call_object(shape, name, arguments, tool.has_required());
-                    calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());
-                }
-                (!calls.is_empty()).then(|| choice(calls))
-            }
-        }
-    }
-
-    fn call_object(&mut self, shape: &CallShape, name: Expr, arguments: Expr, required: bool) -> Expr {
-        let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
-        let space = self.values.space(&mut self.builder);
-        let colon = sequence([space.clone(), text(":"), space.clone()]);
-        let pair = |turn: &mut Self, key: &str, value: Expr| {
-            sequence([turn.values.exact(&mut turn.builder, key, syntax.clone()), colon.clone(), value])
-        };
-        let mut members: Vec<(Expr, bool)> = Vec::new();
-        if shape.name_is_key {
-            members.push((sequence([name, colon.clone(), arguments]), true));
-        } else {
-            let inner =
-                vec![(pair(self, &shape.name_field, name), true), (pair(self, &shape.args_field, arguments), required)];
-            if shape.function_field.is_empty() {
-                members = inner;
-            } else {
-                let inner = self.members(inner);
-                members.push((pair(self, &shape.function_field, inner), true));
-            }
-        }
-        if !shape.id_field.is_empty() {
-            let id = self.values.any_id(&mut self.builder, syntax.clone());
-            members.push((pair(self, &shape.id_field, id), false));
-        }
-        for key in &*shape.keys {
-            let value = self.values.any(&mut self.builder, syntax.clone());
-            members.push((pair(self, key, value), false));
-        }
-        self.members(members)
-    }
-
-    /// An object of these members in any order, each at most once, and those that are required.
-    fn members(&mut self, members: Vec<(Expr, bool)>) -> Expr {
-        let space = self.values.space(&mut self.builder);
-        let comma = sequence([space.clone(), text(","), space.clone()]);
-        let most = 1u32 << members.len().min(5);
-        let mut rules: Vec<Expr> = vec![Expr::EMPTY; most as usize];
-        // From the full set down: what may follow once these members are written.
-        for written in (0..most).rev() {
-            let left = members.iter().enumerate().filter(|(at, _)| written & (1 << at) == 0);
-            let ways: Vec<Expr> = left
-                .clone()
-                .filter_map(|(at, (member, _))| {
-                    let rest = rules.get((written | 1 << at) as usize)?.clone();
-                    let lead = if written == 0 { Expr::EMPTY } else { comma.clone() };
-                    Some(sequence([lead, member.clone(), rest]))
-                })
-                .collect();
-            let complete = left.clone().all(|(_, (_, required))| !required);
-            let follow = match (ways.is_empty(), complete) {
-                (true, _) => Expr::EMPTY,
-                (false, true) => option(choice(ways)),
-                (false, false) => choice(ways),
-            };
-            let inline = members.len() <= 2;
-            rules[written as usize] =
-                if inline || follow.is_empty() { follow } else { self.builder.rule("members", follow).into() };
-        }
-        let all = rules.swap_remove(0);
-        sequence([text("{"), space.clone(), all, space, text("}")])
     }
 }
 
