@@ -1,30 +1,30 @@
-//! How values are written: as JSON, as Python literals, or with strings that stand raw.
+//! The syntax in which a format writes values: JSON, Python literals, or raw strings.
 
-/// How values are written.
+/// The syntax in which values are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
     /// JSON.
     #[default]
     Json,
-    /// Python literals; what JSON spells otherwise may be spelled so, too.
+    /// Python literals. Where JSON differs (`true`, `null`), it is accepted too.
     Python,
-    /// Strings stand raw between these quotes, and do not hold the character at which those, or what ends a string
-    /// without quotes, begin. Keys need no quotes.
+    /// Strings are written raw between these quotes. They cannot contain the first character of the quote or of the
+    /// marker that ends them. Keys need no quotes.
     Raw {
-        /// The quotes; empty where there are none.
+        /// The quote; empty if there is none.
         quote: String,
-        /// The character.
+        /// The character that a string cannot contain.
         stop: char,
     },
 }
 
 impl Syntax {
-    /// Strings between a quote token.
+    /// Raw strings between a quote token.
     pub fn quoted(quote: &str) -> Self {
         Self::Raw { quote: quote.to_owned(), stop: quote.chars().next().unwrap_or('"') }
     }
 
-    /// What the names of its rules begin with.
+    /// The prefix of the names of its rules.
     pub(super) fn prefix(&self) -> &'static str {
         match self {
             Self::Json => "",

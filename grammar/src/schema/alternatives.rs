@@ -1,8 +1,9 @@
-//! Takes references and combinations apart: a schema becomes alternatives, each a list of plain keywords that all hold.
+//! Resolves references and combinations: a schema becomes alternatives, each a list of schemas of which only the plain
+//! keywords remain to be read.
 //!
-//! `allOf` and `$ref` join, `anyOf` and `oneOf` divide, `if` divides into what follows if it holds and if not;
-//! what depends on a property divides into its absence and what then holds. A schema that comes back to itself by way
-//! of its own alternatives adds nothing to them.
+//! `allOf` and `$ref` join conditions. `anyOf` and `oneOf` divide into alternatives. `if` divides into "it holds, and
+//! `then`" and "it does not hold, and `else`". A dependency divides into "the property is absent" and "it is present,
+//! and what depends on it holds". A schema that leads back to itself through its own alternatives adds nothing.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -13,21 +14,21 @@ use super::condition::Condition;
 use super::types::{ANY, OBJECT, types_of};
 use super::{Impossible, Outcome, Schemas, impossible};
 
-/// How many alternatives several divisions may multiply to.
+/// Several divisions may multiply to at most so many alternatives.
 const ALTERNATIVES: usize = 64;
-/// How many one division may have.
+/// One division may have at most so many alternatives.
 const ALTERNATIVES_OF_ONE: usize = 5000;
 
-/// How many schemas lead to one, by references and combinations alone.
+/// At most so many schemas may lead to each other by references and combinations alone.
 const CHAIN: usize = 500;
 
-/// The schemas that a part comes from, up to the start, and whether one of several alternatives lies between.
+/// The schemas through which a condition was reached, and whether a division lies between.
 #[derive(Debug)]
 struct Origin<'s> {
     schema: &'s Value,
     divided: bool,
     parent: Option<Rc<Origin<'s>>>,
-    /// How many there are up to the start.
+    /// The number of schemas up to the start.
     depth: usize,
 }
 
@@ -40,7 +41,7 @@ impl<'s> Origin<'s> {
 
 type From<'s> = Option<Rc<Origin<'s>>>;
 
-/// Several alternatives, each with all that must hold in it.
+/// Alternatives, each with the conditions that hold in it.
 struct Division<'s> {
     schema: &'s Value,
     keyword: &'static str,
@@ -48,18 +49,18 @@ struct Division<'s> {
     from: From<'s>,
 }
 
-/// One alternative in the making.
+/// One alternative while it is being resolved.
 #[derive(Clone)]
 struct Branch<'s> {
     done: Vec<Condition<'s>>,
-    /// What is done, once that is much.
+    /// The same as `done`, as a set; used once there are many.
     index: HashSet<Condition<'s>>,
     pending: Vec<(Condition<'s>, From<'s>)>,
     divisions: Vec<Rc<Division<'s>>>,
 }
 
 impl<'s> Branch<'s> {
-    /// From here on the index is used.
+    /// From this number on, the set is used.
     const MANY: usize = 32;
 
     fn has(&self, part: &Condition<'s>) -> bool {
@@ -77,12 +78,12 @@ impl<'s> Branch<'s> {
 }
 
 impl<'s> Schemas<'s, '_> {
-    /// The alternatives of all these parts together: in each only schemas whose plain keywords are to be read.
+    /// The alternatives of all these conditions together.
     pub(super) fn flatten(&mut self, parts: &[Condition<'s>]) -> Outcome<'s, Vec<Vec<Condition<'s>>>> {
         let pending = parts.iter().rev().map(|&part| (part, None)).collect();
         let mut open = vec![Branch { done: Vec::new(), index: HashSet::new(), pending, divisions: Vec::new() }];
         let mut flat = Vec::new();
-        let mut why = Impossible { schema: None, why: "the schema is only ever itself again" };
+        let mut why = Impossible { schema: None, why: "the schema refers only to itself" };
         while let Some(mut branch) = open.pop() {
             match self.settle(&mut branch) {
                 Ok(true) => {}
@@ -102,7 +103,7 @@ impl<'s> Schemas<'s, '_> {
             let more = division.alternatives.len();
             let alone = open.is_empty() && flat.is_empty();
             if more + open.len() + flat.len() > if alone { ALTERNATIVES_OF_ONE } else { ALTERNATIVES } {
-                self.report(Some(division.schema), division.keyword, "there are too many alternatives together");
+                self.report(Some(division.schema), division.keyword, "there are too many combinations of alternatives");
                 open.push(branch);
                 continue;
             }
@@ -116,7 +117,7 @@ impl<'s> Schemas<'s, '_> {
         if flat.is_empty() { Err(why) } else { Ok(flat) }
     }
 
-    /// Joins what must hold together. `false` if the branch comes back to where it was divided.
+    /// Joins the conditions of a branch. `false` if the branch leads back to where it was divided.
     fn settle(&mut self, branch: &mut Branch<'s>) -> Outcome<'s, bool> {
         while let Some((part, from)) = branch.pending.pop() {
             let schema = match part {
@@ -137,7 +138,7 @@ impl<'s> Schemas<'s, '_> {
                 Value::Bool(false) => return impossible(Some(schema), "the schema is `false`"),
                 Value::Object(keywords) => keywords,
                 _ => {
-                    self.report(Some(schema), "schema", "it is no schema: neither an object nor true or false");
+                    self.report(Some(schema), "schema", "this is not a schema: it is neither an object nor a boolean");
                     continue;
                 }
             };
@@ -151,7 +152,11 @@ impl<'s> Schemas<'s, '_> {
                 continue;
             }
             if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth > CHAIN) {
-                self.report(Some(schema), "schema", "the schema is too big or deep: this is not looked at");
+                self.report(
+                    Some(schema),
+                    "schema",
+                    "the schema is too large or nested too deeply; this part is not checked",
+                );
                 continue;
             }
             self.budget -= 1;
@@ -162,7 +167,7 @@ impl<'s> Schemas<'s, '_> {
         Ok(true)
     }
 
-    /// The keywords that join and divide.
+    /// Reads the keywords that join or divide.
     fn combine(
         &mut self,
         schema: &'s Value,
@@ -179,16 +184,12 @@ impl<'s> Schemas<'s, '_> {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => match self.references.target(name) {
                     Some(target) => {
                         if keyword == "$dynamicRef" && !name.starts_with("#/") {
-                            self.report(
-                                Some(schema),
-                                "$dynamicRef",
-                                "it is not followed: what it means depends on the way there",
-                            );
+                            self.report(Some(schema), "$dynamicRef", "dynamic references are not supported");
                         } else {
                             join.push(Condition::Schema(target));
                         }
                     }
-                    None => self.report(Some(schema), "$ref", "it leads to nothing in this document"),
+                    None => self.report(Some(schema), "$ref", "there is no such schema in this document"),
                 },
                 ("allOf", Value::Array(parts)) => join.extend(parts.iter().map(Condition::Schema)),
                 ("anyOf", Value::Array(parts)) => {
@@ -197,7 +198,7 @@ impl<'s> Schemas<'s, '_> {
                 ("oneOf", Value::Array(parts)) => {
                     let types = keywords.get("type").and_then(types_of).unwrap_or(ANY);
                     if !self.exclude_each_other(types, parts) {
-                        self.report(Some(schema), "oneOf", "more than one of the alternatives may hold");
+                        self.report(Some(schema), "oneOf", "a value that fits more than one alternative is accepted");
                     }
                     divide("oneOf", parts.iter().map(|part| vec![Condition::Schema(part)]).collect());
                 }
@@ -234,15 +235,15 @@ impl<'s> Schemas<'s, '_> {
         branch.pending.extend(join.into_iter().rev().map(|part| (part, here.clone())));
     }
 
-    /// What must hold so that a schema does not: alternatives, each of one part.
+    /// Adds the conditions under which a schema does not hold.
     fn negate(&mut self, schema: &'s Value, branch: &mut Branch<'s>, from: From<'s>) -> Outcome<'s, ()> {
         let keywords = match schema {
             Value::Bool(false) => return Ok(()),
             Value::Object(keywords) => keywords,
-            _ => return impossible(Some(schema), "`not` excludes everything"),
+            _ => return impossible(Some(schema), "`not` excludes every value"),
         };
         if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth > CHAIN) {
-            self.report(Some(schema), "not", "the schema is too big or deep: this is not looked at");
+            self.report(Some(schema), "not", "the schema is too large or nested too deeply; this part is not checked");
             return Ok(());
         }
         self.budget -= 1;
@@ -275,15 +276,15 @@ impl<'s> Schemas<'s, '_> {
                 _ => known = false,
             }
         }
-        // What the other keywords say is not known to hold where it is negated: it may always be that.
+        // Other keywords are not negated: they are assumed to be able to fail.
         if !known {
-            // Values that the schema gives itself are still tested.
+            // Values that the schema lists are still tested against it.
             branch.add(Condition::Not(schema));
             return Ok(());
         }
         let from = Some(Origin::new(schema, false, from));
         match alternatives.len() {
-            0 => return impossible(Some(schema), "`not` excludes everything"),
+            0 => return impossible(Some(schema), "`not` excludes every value"),
             1 => {
                 let parts = alternatives.pop().unwrap_or_default();
                 branch.pending.extend(parts.into_iter().rev().map(|part| (part, from.clone())));
@@ -294,7 +295,7 @@ impl<'s> Schemas<'s, '_> {
     }
 }
 
-/// Whether a schema is among those that it was reached from, with a division in between.
+/// Whether a schema is among those through which it was reached, with a division between.
 fn returns(schema: &Value, from: Option<&Rc<Origin<'_>>>) -> bool {
     let mut divided = false;
     let mut at = from;

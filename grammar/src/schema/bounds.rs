@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// How many digits a bound may have on either side of its point.
+/// A bound may have at most so many digits before and after its point.
 const DIGITS: usize = 40;
-/// A decimal number: digits before and behind the point, without zeros that say nothing.
+/// A decimal number: the digits before and after the point, without leading and trailing zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub negative: bool,
@@ -15,7 +15,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// `None` if it has too many digits.
+    /// The exact value of a JSON number. `None` if it has too many digits.
     pub fn of(number: &Number) -> Option<Self> {
         let written = number.to_string();
         let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((&written, "0"));
@@ -66,7 +66,7 @@ impl Decimal {
         self.whole.is_empty() && self.fraction.is_empty()
     }
 
-    /// The digit before the point and the exponent of the number as it is written with one, and what is behind the point.
+    /// The number in scientific notation: one digit before the point, and the exponent. `None` for zero.
     pub fn scientific(&self) -> Option<(Self, i32)> {
         let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().collect();
         let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
@@ -79,7 +79,7 @@ impl Decimal {
         (!digits.is_empty()).then_some((Self { negative: self.negative, whole: digits, fraction }, exponent))
     }
 
-    /// Without its fraction, towards zero. `None` if it has too many digits.
+    /// The number rounded towards zero. `None` if it has too many digits.
     pub fn truncated(&self) -> Option<i128> {
         let whole = std::str::from_utf8(&self.whole).ok()?;
         let size: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
@@ -91,11 +91,11 @@ impl Decimal {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bound {
     pub value: Decimal,
-    /// Whether the bound itself does not fit.
+    /// Whether the bound itself is excluded.
     pub exclusive: bool,
 }
 
-/// What is said of the length or the number of something.
+/// The minimum and maximum of a length or a number of things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub min: u32,
@@ -122,7 +122,7 @@ impl Count {
     }
 }
 
-/// A count as a schema says it. What is too high to be reached is as good as the highest.
+/// A count in a schema. Counts that are too high to be reached become the highest.
 fn count(value: &Value) -> Option<u32> {
     let whole = value.as_u64().or_else(|| value.as_f64().filter(|float| *float >= 0.0).map(|float| float as u64));
     whole.map(|whole| u32::try_from(whole).unwrap_or(u32::MAX))

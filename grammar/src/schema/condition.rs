@@ -1,30 +1,30 @@
-//! The conditions that a value must meet: what schemas are taken apart into.
+//! The conditions that a value must meet. Schemas are resolved into them.
 
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-/// One thing that must hold. Equal if it is the same place of the same document.
+/// One condition. Two are equal if they refer to the same place of the same document.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Condition<'s> {
-    /// A value fits this schema.
+    /// The value fits this schema.
     Schema(&'s Value),
-    /// It does not fit this one.
+    /// The value does not fit this schema.
     Not(&'s Value),
-    /// It is of one of these types.
+    /// The value has one of these types.
     Types(u8),
-    /// It is none of these values.
+    /// The value is none of these.
     NoneOf(&'s [Value]),
-    /// If it is an object, it has this property.
+    /// If the value is an object, it has this property.
     Require(&'s str),
-    /// If it is an object, it has no such property.
+    /// If the value is an object, it does not have this property.
     Forbid(&'s str),
-    /// It is an object with this property, whose value does not fit this schema.
+    /// The value is an object with this property, and the property does not fit this schema.
     Unlike(&'s str, &'s Value),
 }
 
 impl Condition<'_> {
-    /// What it is told from others by.
+    /// What identifies it.
     fn key(&self) -> (u8, usize, usize) {
         let text = |text: &str| text.as_ptr() as usize;
         let value = |value: &Value| std::ptr::from_ref(value) as usize;

@@ -7,33 +7,33 @@ use super::condition::Condition;
 use super::types::{ANY, ARRAY, NULL, NUMBER, OBJECT, STRING, types_of};
 use super::{Outcome, Schemas, check, impossible};
 
-/// What one alternative says.
+/// What the keywords of one alternative require together.
 #[derive(Debug)]
 pub(super) struct Constraints<'s> {
-    /// The types that may be.
+    /// The allowed types.
     pub types: u8,
-    /// The types of which more is said than that.
+    /// The types for which there are further constraints.
     pub limited: u8,
-    /// The values that may be, where they are listed.
+    /// The allowed values, if they are listed.
     pub candidates: Option<Vec<&'s Value>>,
-    /// Values that may not be.
+    /// Excluded values.
     pub excluded: Vec<&'s Value>,
-    /// Schemas that must not fit, of which nothing simpler is known.
+    /// Schemas that the value must not fit, and that could not be expressed otherwise.
     pub not: Vec<&'s Value>,
     pub lower: Option<Bound>,
     pub upper: Option<Bound>,
-    /// `multipleOf`, each in its schema.
+    /// Each `multipleOf`, with its schema.
     pub multiples: Vec<(&'s Value, &'s Value)>,
     pub length: Count,
-    /// Where a length is said.
+    /// The schema that limits the length.
     pub length_at: Option<&'s Value>,
     pub patterns: Vec<(&'s Value, &'s str)>,
     pub formats: Vec<(&'s Value, &'s str)>,
     pub items: Count,
-    /// The schemas that speak of items.
+    /// The schemas with keywords for items.
     pub arrays: Vec<&'s Value>,
     pub members: Count,
-    /// The schemas that speak of properties.
+    /// The schemas with keywords for properties.
     pub objects: Vec<&'s Value>,
     pub required: Vec<&'s str>,
     pub forbidden: Vec<&'s str>,
@@ -43,9 +43,9 @@ pub(super) struct Constraints<'s> {
 }
 
 impl<'s> Schemas<'s, '_> {
-    /// What the parts of one alternative say.
-    pub(super) fn facts(&mut self, parts: &[Condition<'s>]) -> Outcome<'s, Constraints<'s>> {
-        let mut facts = Constraints {
+    /// The constraints of one alternative.
+    pub(super) fn constraints(&mut self, conditions: &[Condition<'s>]) -> Outcome<'s, Constraints<'s>> {
+        let mut constraints = Constraints {
             types: ANY,
             limited: 0,
             candidates: None,
@@ -67,102 +67,102 @@ impl<'s> Schemas<'s, '_> {
             unlike: Vec::new(),
             schemas: Vec::new(),
         };
-        for part in parts {
-            match *part {
+        for condition in conditions {
+            match *condition {
                 Condition::Schema(schema) => {
-                    facts.schemas.push(schema);
+                    constraints.schemas.push(schema);
                     if let Value::Object(keywords) = schema {
-                        self.read(schema, keywords, &mut facts);
+                        self.read(schema, keywords, &mut constraints);
                     }
                 }
-                Condition::Not(schema) => facts.not.push(schema),
-                Condition::Types(types) => facts.types &= types,
-                Condition::NoneOf(values) => facts.excluded.extend(values),
-                Condition::Require(name) => facts.required.push(name),
-                Condition::Forbid(name) => facts.forbidden.push(name),
+                Condition::Not(schema) => constraints.not.push(schema),
+                Condition::Types(types) => constraints.types &= types,
+                Condition::NoneOf(values) => constraints.excluded.extend(values),
+                Condition::Require(name) => constraints.required.push(name),
+                Condition::Forbid(name) => constraints.forbidden.push(name),
                 Condition::Unlike(name, schema) => {
-                    facts.required.push(name);
-                    facts.unlike.push((name, schema));
+                    constraints.required.push(name);
+                    constraints.unlike.push((name, schema));
                 }
             }
         }
-        if !(facts.required.is_empty() && facts.forbidden.is_empty() && facts.unlike.is_empty()) {
-            facts.limited |= OBJECT;
+        if !(constraints.required.is_empty() && constraints.forbidden.is_empty() && constraints.unlike.is_empty()) {
+            constraints.limited |= OBJECT;
         }
-        if facts.types == 0 {
-            return impossible(facts.schemas.first().copied(), "its types exclude each other");
+        if constraints.types == 0 {
+            return impossible(constraints.schemas.first().copied(), "the types exclude each other");
         }
-        Ok(facts)
+        Ok(constraints)
     }
 
-    fn read(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, facts: &mut Constraints<'s>) {
+    fn read(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, constraints: &mut Constraints<'s>) {
         let nullable = keywords.get("nullable") == Some(&Value::Bool(true));
         let mut speaks_of = 0;
         for (keyword, value) in keywords {
             let of = match keyword.as_str() {
                 "type" => {
                     match types_of(value) {
-                        Some(types) => facts.types &= if nullable { types | NULL } else { types },
-                        None => self.report(Some(schema), "type", "it names no type"),
+                        Some(types) => constraints.types &= if nullable { types | NULL } else { types },
+                        None => self.report(Some(schema), "type", "its value is not the name of a type"),
                     }
                     0
                 }
                 "const" => {
-                    self.candidates(facts, std::slice::from_ref(value), nullable);
+                    self.candidates(constraints, std::slice::from_ref(value), nullable);
                     0
                 }
                 "enum" => {
                     match value {
-                        Value::Array(values) => self.candidates(facts, values, nullable),
-                        _ => self.report(Some(schema), "enum", "it is no list"),
+                        Value::Array(values) => self.candidates(constraints, values, nullable),
+                        _ => self.report(Some(schema), "enum", "its value is not a list"),
                     }
                     0
                 }
                 "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum" => {
-                    self.bound(schema, keywords, keyword, value, facts);
+                    self.bound(schema, keywords, keyword, value, constraints);
                     NUMBER
                 }
                 "multipleOf" => {
-                    facts.multiples.push((schema, value));
+                    constraints.multiples.push((schema, value));
                     NUMBER
                 }
                 "minLength" | "maxLength" => {
-                    facts.length_at = Some(schema);
+                    constraints.length_at = Some(schema);
                     if keyword == "minLength" {
-                        facts.length.at_least(value)
+                        constraints.length.at_least(value)
                     } else {
-                        facts.length.at_most(value)
+                        constraints.length.at_most(value)
                     }
                     STRING
                 }
                 "pattern" => {
-                    facts.patterns.extend(value.as_str().map(|pattern| (schema, pattern)));
+                    constraints.patterns.extend(value.as_str().map(|pattern| (schema, pattern)));
                     STRING
                 }
                 "format" => {
-                    facts.formats.extend(value.as_str().map(|format| (schema, format)));
+                    constraints.formats.extend(value.as_str().map(|format| (schema, format)));
                     0
                 }
                 "minItems" => {
-                    facts.items.at_least(value);
+                    constraints.items.at_least(value);
                     ARRAY
                 }
                 "maxItems" => {
-                    facts.items.at_most(value);
+                    constraints.items.at_most(value);
                     ARRAY
                 }
                 "items" | "prefixItems" | "additionalItems" | "uniqueItems" | "contains" | "unevaluatedItems" => ARRAY,
                 "minProperties" => {
-                    facts.members.at_least(value);
+                    constraints.members.at_least(value);
                     OBJECT
                 }
                 "maxProperties" => {
-                    facts.members.at_most(value);
+                    constraints.members.at_most(value);
                     OBJECT
                 }
                 "required" => {
                     if let Value::Array(names) = value {
-                        facts.required.extend(names.iter().filter_map(Value::as_str));
+                        constraints.required.extend(names.iter().filter_map(Value::as_str));
                     }
                     OBJECT
                 }
@@ -175,23 +175,23 @@ impl<'s> Schemas<'s, '_> {
             };
             speaks_of |= of;
         }
-        facts.limited |= speaks_of;
+        constraints.limited |= speaks_of;
         if speaks_of & ARRAY != 0 {
-            facts.arrays.push(schema);
+            constraints.arrays.push(schema);
         }
         if speaks_of & OBJECT != 0 {
-            facts.objects.push(schema);
+            constraints.objects.push(schema);
         }
     }
 
-    /// Of the values known so far, those that are among these as well.
-    fn candidates(&mut self, facts: &mut Constraints<'s>, values: &'s [Value], nullable: bool) {
+    /// Keeps the listed values that are also in this list.
+    fn candidates(&mut self, constraints: &mut Constraints<'s>, values: &'s [Value], nullable: bool) {
         let nothing = nullable.then_some(&Value::Null);
         let listed = || values.iter().chain(nothing);
-        facts.candidates = Some(match facts.candidates.take() {
+        constraints.candidates = Some(match constraints.candidates.take() {
             None => listed().collect(),
             Some(known) => {
-                // Long lists are compared only as far as the budget goes; what is not compared stays.
+                // Long lists are compared as far as the budget allows. Values that are not compared stay.
                 let mut known = known;
                 known.retain(|value| {
                     self.budget = self.budget.saturating_sub(values.len());
@@ -208,10 +208,10 @@ impl<'s> Schemas<'s, '_> {
         keywords: &'s Map<String, Value>,
         keyword: &'s str,
         value: &'s Value,
-        facts: &mut Constraints<'s>,
+        constraints: &mut Constraints<'s>,
     ) {
         let Value::Number(number) = value else {
-            // An older way to say it: true beside the bound.
+            // In older drafts this keyword is a boolean beside `minimum` or `maximum`; it is read there.
             return;
         };
         let (side, lower, older) = match keyword {
@@ -225,7 +225,7 @@ impl<'s> Schemas<'s, '_> {
         };
         let exclusive = older.is_empty() || keywords.get(older) == Some(&Value::Bool(true));
         let bound = Bound { value, exclusive };
-        let known = if lower { &mut facts.lower } else { &mut facts.upper };
+        let known = if lower { &mut constraints.lower } else { &mut constraints.upper };
         let tighter = known.as_ref().is_none_or(|known| match bound.value.compare(&known.value) {
             std::cmp::Ordering::Equal => bound.exclusive,
             order => order.is_gt() == lower,

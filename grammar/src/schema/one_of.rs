@@ -11,8 +11,8 @@ use super::types::{ANY, OBJECT, types_of};
 const COMPARED: usize = 64;
 
 impl<'s> Schemas<'s, '_> {
-    /// Whether no value fits two of these schemas, as far as their types, constants and required constant properties
-    /// tell.
+    /// Whether no value fits two of these schemas. This is decided by their types, constants and required properties
+    /// with constant values.
     pub(super) fn exclude_each_other(&mut self, types: u8, schemas: &'s [Value]) -> bool {
         if schemas.len() > COMPARED {
             return false;
@@ -24,7 +24,7 @@ impl<'s> Schemas<'s, '_> {
     fn mark(&mut self, types: u8, schema: &'s Value) -> Mark<'s> {
         let mut schema = schema;
         let mut mark = Mark { types, values: None, properties: Vec::new() };
-        // References one behind the other; other ways to join are not looked through.
+        // Follows a chain of references. Other ways to combine schemas are not examined.
         for _ in 0..8 {
             let Value::Object(keywords) = schema else {
                 mark.types = if schema == &Value::Bool(false) { 0 } else { mark.types };
@@ -46,18 +46,18 @@ impl<'s> Schemas<'s, '_> {
             schema = target;
         }
         if mark.types != OBJECT {
-            // What is no object fits as well.
+            // Values that are not objects fit as well, so the properties distinguish nothing.
             mark.properties.clear();
         }
         mark
     }
 }
 
-/// What tells a schema from others.
+/// What distinguishes a schema from others.
 struct Mark<'s> {
     types: u8,
     values: Option<&'s [Value]>,
-    /// Properties that must be there and have one of these values.
+    /// Required properties that have one of these values.
     properties: Vec<(&'s str, &'s [Value])>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the references of a document lead.
+//! Resolves the references of a document.
 
 use std::collections::HashMap;
 
@@ -20,12 +20,12 @@ impl<'s> References<'s> {
         Self { root, anchors: None }
     }
 
-    /// The schema that a reference leads to.
+    /// The schema that a reference refers to.
     pub(super) fn target(&mut self, reference: &str) -> Option<&'s Value> {
         let root = self.root;
         let anchors = self.anchors.get_or_insert_with(|| anchors(root));
         if anchors.inner_bases {
-            // Each such part of the document has references of its own.
+            // References inside a schema with an id of its own are relative to that id; these are not supported.
             return None;
         }
         let anchors = &anchors.named;
@@ -43,7 +43,7 @@ impl<'s> References<'s> {
     }
 }
 
-/// What a JSON pointer points at, as a reference writes it: percent signs stand for bytes.
+/// The value at a JSON pointer, which may be percent-encoded.
 fn pointed<'s>(root: &'s Value, pointer: &str) -> Option<&'s Value> {
     root.pointer(pointer).or_else(|| root.pointer(&unescaped(pointer)?))
 }
@@ -67,13 +67,13 @@ fn unescaped(text: &str) -> Option<String> {
 /// The schemas of a document that references can name.
 #[derive(Debug)]
 struct Anchors<'s> {
-    /// By anchor, and the root by its id.
+    /// Schemas by anchor, and the root by its id.
     named: HashMap<String, &'s Value>,
-    /// Whether some schema inside has an id, from which references in it start.
+    /// Whether a schema inside the document has an id of its own.
     inner_bases: bool,
 }
 
-/// Keywords with values inside, not schemas. (A property of such a name is then not looked through.)
+/// Keywords that contain values, not schemas. (A property with such a name is not searched either.)
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
 fn anchors(root: &Value) -> Anchors<'_> {
@@ -91,7 +91,7 @@ fn anchors(root: &Value) -> Anchors<'_> {
                     found.inner_bases |= !std::ptr::eq(value, root);
                     found.named.entry(id.clone()).or_insert(value);
                 }
-                // What stands in values is no schema.
+                // Values are not searched: what looks like a schema there is none.
                 let schemas = members.iter().filter(|(keyword, _)| !VALUES.contains(&keyword.as_str()));
                 pending.extend(schemas.map(|(_, member)| member).rev());
             }

@@ -1,4 +1,4 @@
-//! The rules of calls: how the arguments of each tool are written, one by one or as one value.
+//! The rules of arguments that are written one by one, each with its own name and value.
 
 use std::rc::Rc;
 
@@ -7,153 +7,165 @@ use serde_json::Value;
 use unjinja_runtime::Types;
 use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, StateId};
 
-use super::{At, Call, Key, Offered, Turn, is_silent, spaced_before};
-use crate::graph::{NodeId, Piece, Way};
+use super::{Call, NodeKey, Offered, Position, Turn, is_irrelevant, spaced_before};
+use crate::graph::{Alternative, NodeId, Piece};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
 use crate::values::NO_STRING;
 use crate::{Expr, choice, option, text};
 
-/// How deep references and combinations are followed.
+/// References and combinations of schemas are followed at most so deep.
 const MAX_DEPTH: usize = 16;
 
-/// What the value of an argument may be.
+/// Which argument is written.
 #[derive(Clone, Copy)]
-enum Wanted<'t> {
-    Anything,
+enum Argument<'t> {
+    Any,
     Property(usize, &'t Property),
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn argument_name(&mut self, at: At) -> Vec<Way> {
-        let Call::Tool(number, done) = at.call else {
+    pub(super) fn argument_name(&mut self, at: Position) -> Vec<Alternative> {
+        let Call::Tool(number, written) = at.call else {
             let any = ToolRules::any();
-            let Some((argument, next)) = self.argument(at.state, usize::MAX, &any, Wanted::Anything) else {
+            let Some((argument, next)) = self.argument(at.state, usize::MAX, &any, Argument::Any) else {
                 return self.any_name(at);
             };
-            let to = self.to(At { state: next, ..at });
+            let to = self.to(Position { state: next, ..at });
             return vec![vec![Piece::Node(argument), to]];
         };
-        let Some(Offered::These(tools)) = &self.rules.offered else { return Vec::new() };
+        let Some(Offered::These(tools)) = &self.limits.offered else { return Vec::new() };
         let tools = Rc::clone(tools);
         let tool = &tools[number];
         if tool.order != Order::Any {
-            let why = "of so many arguments, those that are not required may be written more than once";
+            let why = "with this many arguments, optional ones may be written more than once";
             self.values.note(&tool.name, "/properties", "properties", why);
         }
-        let mut ways = Vec::new();
+        let mut alternatives = Vec::new();
         for (index, property) in tool.properties.iter().enumerate() {
-            let Some(then) = tool.write(done, index) else { continue };
-            let wanted = Wanted::Property(index, property);
-            if let Some((argument, next)) = self.argument(at.state, number, tool, wanted) {
-                let to = self.to(At { state: next, call: Call::Tool(number, then), ..at });
-                ways.push(vec![Piece::Node(argument), to]);
+            let Some(then) = tool.with_written(written, index) else { continue };
+            let argument = Argument::Property(index, property);
+            if let Some((argument, next)) = self.argument(at.state, number, tool, argument) {
+                let to = self.to(Position { state: next, call: Call::Tool(number, then), ..at });
+                alternatives.push(vec![Piece::Node(argument), to]);
             }
         }
         if tool.open
-            && let Some((argument, next)) = self.argument(at.state, number, tool, Wanted::Anything)
+            && let Some((argument, next)) = self.argument(at.state, number, tool, Argument::Any)
         {
-            let to = self.to(At { state: next, ..at });
-            ways.push(vec![Piece::Node(argument), to]);
+            let to = self.to(Position { state: next, ..at });
+            alternatives.push(vec![Piece::Node(argument), to]);
         }
-        ways
+        alternatives
     }
 
-    /// One argument: its name, its value, and the marker that closes it. And the state behind it.
+    /// The node of one argument (its name, its value and the marker that closes it) and the state after it.
     fn argument(
         &mut self,
         state: StateId,
         number: usize,
         tool: &ToolRules,
-        wanted: Wanted<'_>,
+        argument: Argument<'_>,
     ) -> Option<(NodeId, StateId)> {
-        let key = match wanted {
-            Wanted::Anything => (state, number, None),
-            Wanted::Property(index, _) => (state, number, Some(index)),
+        let key = match argument {
+            Argument::Any => (state, number, None),
+            Argument::Property(index, _) => (state, number, Some(index)),
         };
         if let Some(known) = self.arguments.get(&key) {
             return *known;
         }
         let before = self.values.error.clone();
-        let made = self.make_argument(state, tool, wanted);
-        if !matches!(wanted, Wanted::Property(_, property) if property.required) {
-            // It can be left out, and is.
+        let made = self.make_argument(state, tool, argument);
+        if !matches!(argument, Argument::Property(_, property) if property.required) {
+            // An optional argument for which no value exists is left out.
             self.values.error = before;
         }
         self.arguments.insert(key, made);
         made
     }
 
-    fn make_argument(&mut self, state: StateId, tool: &ToolRules, wanted: Wanted<'_>) -> Option<(NodeId, StateId)> {
-        let (name, label) = match wanted {
-            Wanted::Property(_, property) => (text(&*property.name), format!("{}-{}", tool.name, property.name)),
-            Wanted::Anything => {
+    fn make_argument(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Option<(NodeId, StateId)> {
+        let (name, label) = match argument {
+            Argument::Property(_, property) => (text(&*property.name), format!("{}-{}", tool.name, property.name)),
+            Argument::Any => {
                 let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).collect();
                 let class = self.name_class(state);
                 let other = self.values.other_than(&mut self.builder, &known, &class);
                 (other, format!("{}-other-argument", tool.name))
             }
         };
-        let mut ways: Vec<Way> = Vec::new();
-        let mut behind: Option<StateId> = None;
-        for (marker, step) in self.steps(At::new(state)) {
-            let kind = step.actions.iter().find_map(|act| match act {
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        let mut next_state: Option<StateId> = None;
+        for (marker, transition) in self.transitions(Position::new(state)) {
+            let kind = transition.actions.iter().find_map(|act| match act {
                 Action::Argument(kind) => Some(*kind),
                 _ => None,
             })?;
-            let mut lead: Way = vec![Piece::Expr(name.clone())];
+            let mut lead: Alternative = vec![Piece::Expr(name.clone())];
             if spaced_before(marker) {
                 lead.push(self.space());
             }
             lead.push(Piece::Expr(text(marker.consumed())));
-            let (values, next) = self.argument_value(step.next, kind, &marker.after, tool, wanted)?;
-            if behind.is_some_and(|other| other != next) {
+            let (values, next) = self.argument_value(transition.next, kind, &marker.after, tool, argument)?;
+            if next_state.is_some_and(|other| other != next) {
                 return None;
             }
-            behind = Some(next);
-            ways.extend(values.into_iter().map(|value| lead.iter().cloned().chain(value).collect::<Way>()));
+            next_state = Some(next);
+            alternatives
+                .extend(values.into_iter().map(|value| lead.iter().cloned().chain(value).collect::<Alternative>()));
         }
-        Some((self.graph.filled(label, ways), behind?))
+        Some((self.graph.filled(label, alternatives), next_state?))
     }
 
-    /// What stands behind an argument's name: markers, the value, the marker that closes it.
+    /// The alternatives for what comes after an argument's name (markers, the value, the closing marker) and the state
+    /// after it.
     fn argument_value(
         &mut self,
         mut state: StateId,
         kind: ArgumentKind,
         mut layout: &'a str,
         tool: &ToolRules,
-        wanted: Wanted<'_>,
-    ) -> Option<(Vec<Way>, StateId)> {
-        let mut lead: Way = Vec::new();
-        // Between a name and its value there are at most a few markers.
+        argument: Argument<'_>,
+    ) -> Option<(Vec<Alternative>, StateId)> {
+        let mut lead: Alternative = Vec::new();
+        // Formats have at most a few markers between a name and its value.
         for _ in 0..8 {
-            let steps = self.steps(At::new(state));
+            let transitions = self.transitions(Position::new(state));
             let next = match &self.state(state).hole {
                 Some(Hole::Literal(_)) => self.state(state).otherwise.as_ref()?.next,
-                _ => steps.first()?.1.next,
+                _ => transitions.first()?.1.next,
             };
             match &self.state(state).hole {
-                None if steps.iter().all(|(_, step)| step.next == next && is_silent(step)) => {
+                None if transitions
+                    .iter()
+                    .all(|(_, transition)| transition.next == next && is_irrelevant(transition)) =>
+                {
                     lead.push(self.space());
-                    lead.push(Piece::Expr(choice(steps.iter().map(|(marker, _)| text(marker.core.clone())))));
-                    layout = &steps[0].0.after;
+                    lead.push(Piece::Expr(choice(transitions.iter().map(|(marker, _)| text(marker.core.clone())))));
+                    layout = &transitions[0].0.after;
                     state = next;
                 }
                 Some(Hole::Literal(quote)) => {
                     let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
-                    let value = match wanted {
-                        Wanted::Anything => self.values.any(&mut self.builder, syntax),
-                        Wanted::Property(_, property) => self.typed(tool, &property.name, &property.schema, syntax)?,
+                    let value = match argument {
+                        Argument::Any => self.values.any(&mut self.builder, syntax),
+                        Argument::Property(_, property) => {
+                            self.typed(tool, &property.name, &property.schema, syntax)?
+                        }
                     };
                     lead.push(self.space());
                     lead.push(Piece::Expr(value));
                     return Some((vec![lead], next));
                 }
-                Some(Hole::Value) if steps.iter().all(|(_, step)| step.next == next && is_silent(step)) => {
-                    let values = self.raw_value(state, kind, layout, tool, wanted);
-                    let ways = values.into_iter().map(|value| lead.iter().cloned().chain(value).collect()).collect();
-                    return Some((ways, next));
+                Some(Hole::Value)
+                    if transitions
+                        .iter()
+                        .all(|(_, transition)| transition.next == next && is_irrelevant(transition)) =>
+                {
+                    let values = self.raw_value(state, kind, layout, tool, argument);
+                    let alternatives =
+                        values.into_iter().map(|value| lead.iter().cloned().chain(value).collect()).collect();
+                    return Some((alternatives, next));
                 }
                 _ => return None,
             }
@@ -168,10 +180,10 @@ impl<'a> Turn<'a> {
         kind: ArgumentKind,
         layout: &str,
         tool: &ToolRules,
-        wanted: Wanted<'_>,
-    ) -> Vec<Way> {
-        let any = vec![Piece::Node(self.graph.node(Key::Value(state, 0)))];
-        let Wanted::Property(_, property) = wanted else {
+        argument: Argument<'_>,
+    ) -> Vec<Alternative> {
+        let any = vec![Piece::Node(self.graph.node(NodeKey::Value(state, 0)))];
+        let Argument::Property(_, property) = argument else {
             return match kind {
                 ArgumentKind::Other { python } => {
                     let syntax = if python { Syntax::Python } else { Syntax::Json };
@@ -188,12 +200,12 @@ impl<'a> Turn<'a> {
             ArgumentKind::Other { .. } | ArgumentKind::Literal => false,
         };
         let as_other = match kind {
-            // Any text is a string, so nothing is left.
+            // A string accepts any text, so there is no text left that would be another type.
             ArgumentKind::BySchema { .. } => !text_may_be,
             ArgumentKind::Other { .. } => others_may_be,
             ArgumentKind::Text | ArgumentKind::Literal => false,
         };
-        let mut ways = Vec::new();
+        let mut alternatives = Vec::new();
         if as_text {
             match listed(&tool.parameters, &property.schema, 0) {
                 Some(values) => {
@@ -204,17 +216,17 @@ impl<'a> Turn<'a> {
                         _ => None,
                     });
                     let texts: Vec<Expr> = texts.map(text).collect();
-                    ways.push(self.exactly(state, layout, choice(texts)));
+                    alternatives.push(self.exactly(state, layout, choice(texts)));
                 }
                 None if has_format(&property.schema) && property.types == Types::STRING => {
                     let stop = self.state(state).markers.list().first().and_then(|marker| marker.core.chars().next());
                     let syntax = Syntax::Raw { quote: String::new(), stop: stop.unwrap_or('<') };
                     let value = self.typed(tool, &property.name, &property.schema, syntax);
-                    ways.extend(value.map(|value| self.exactly(state, layout, value)));
+                    alternatives.extend(value.map(|value| self.exactly(state, layout, value)));
                 }
                 None => {
                     self.values.note_text(&tool.name, &property.name, &property.schema);
-                    ways.push(any);
+                    alternatives.push(any);
                 }
             }
         }
@@ -222,26 +234,26 @@ impl<'a> Turn<'a> {
             let python = matches!(kind, ArgumentKind::BySchema { python: true } | ArgumentKind::Other { python: true });
             let syntax = if python { Syntax::Python } else { Syntax::Json };
             let schema = match text_may_be && !property.types.is_unknown() {
-                // The part of the schema that is no string.
+                // The values of the schema that are not strings.
                 true => serde_json::json!({"allOf": [property.schema, {"type": NO_STRING}]}),
                 false => property.schema.clone(),
             };
             if let Some(value) = self.typed(tool, &property.name, &schema, syntax) {
-                ways.push(self.closed(state, value));
+                alternatives.push(self.closed(state, value));
             }
         }
-        ways
+        alternatives
     }
 
-    /// A value with white space around it, and the marker that closes it.
-    fn closed(&mut self, state: StateId, value: Expr) -> Way {
+    /// A value with any white space around it, and the marker that closes it.
+    fn closed(&mut self, state: StateId, value: Expr) -> Alternative {
         let space = self.space();
         let closers = self.closers(state);
         vec![space.clone(), Piece::Expr(value), space, Piece::Expr(closers)]
     }
 
-    /// A text with as much white space around it as the template writes, and the marker that closes it.
-    fn exactly(&mut self, state: StateId, layout: &str, value: Expr) -> Way {
+    /// A text with the white space around it that the template writes, if any, and the marker that closes it.
+    fn exactly(&mut self, state: StateId, layout: &str, value: Expr) -> Alternative {
         let markers = self.state(state).markers.list();
         let before = markers.first().map_or("", |marker| &*marker.before);
         let parts = [option(text(layout)), value, option(text(before)), self.closers(state)];
@@ -252,20 +264,20 @@ impl<'a> Turn<'a> {
         choice(self.state(state).markers.list().iter().map(|marker| text(marker.core.clone())))
     }
 
-    /// A value of a schema. `None` where none fits.
+    /// A value that fits a schema. `None` if there is none.
     pub(super) fn typed(&mut self, tool: &ToolRules, hint: &str, schema: &Value, syntax: Syntax) -> Option<Expr> {
         let hint = format!("{}-{hint}", tool.name);
         self.values.typed(&mut self.builder, &tool.name, &hint, &tool.parameters, schema, syntax)
     }
 }
 
-/// Whether a string has a format, and nothing that raw text cannot be held to.
+/// Whether a string has a format and no other limit. Those others cannot be expressed for raw text.
 fn has_format(schema: &Value) -> bool {
     let has = |keyword: &str| schema.get(keyword).is_some();
     has("format") && !has("pattern") && !has("minLength") && !has("maxLength")
 }
 
-/// The values that a schema lists, where it does nothing else.
+/// The values that a schema lists, if it says nothing else.
 fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
     if depth > MAX_DEPTH {
         return None;

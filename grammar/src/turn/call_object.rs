@@ -1,4 +1,4 @@
-//! Arguments that are written as one object, and calls that are one object with name and arguments.
+//! The rules of arguments that are one object, and of calls that are one object with name and arguments.
 
 use std::rc::Rc;
 
@@ -9,10 +9,10 @@ use crate::syntax::Syntax;
 use crate::{Expr, choice, option, sequence, text};
 
 impl Turn<'_> {
-    /// The arguments of a call as one object.
+    /// All arguments of a call as one object.
     pub(super) fn whole_arguments(&mut self, call: Call, python: bool) -> Option<Expr> {
         let syntax = if python { Syntax::Python } else { Syntax::Json };
-        match (call, &self.rules.offered) {
+        match (call, &self.limits.offered) {
             (Call::Tool(number, _), Some(Offered::These(tools))) => {
                 let tools = Rc::clone(tools);
                 let tool = &tools[number];
@@ -22,10 +22,10 @@ impl Turn<'_> {
         }
     }
 
-    /// A call as one object that holds name and arguments.
+    /// A call as one object that holds the name and the arguments.
     pub(super) fn object(&mut self, shape: &CallShape) -> Option<Expr> {
         let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
-        match &self.rules.offered {
+        match &self.limits.offered {
             None => None,
             Some(Offered::Any) => {
                 let name = self.values.any_name(&mut self.builder, syntax.clone());
@@ -79,16 +79,16 @@ impl Turn<'_> {
         self.members(members)
     }
 
-    /// An object of these members in any order, each at most once, and those that are required.
+    /// An object with these members in any order, each at most once. The flag says whether a member is required.
     fn members(&mut self, members: Vec<(Expr, bool)>) -> Expr {
         let space = self.values.space(&mut self.builder);
         let comma = sequence([space.clone(), text(","), space.clone()]);
         let most = 1u32 << members.len().min(5);
         let mut rules: Vec<Expr> = vec![Expr::EMPTY; most as usize];
-        // From the full set down: what may follow once these members are written.
+        // One rule per set of members that are already written, from the full set down: what may come after them.
         for written in (0..most).rev() {
             let left = members.iter().enumerate().filter(|(at, _)| written & (1 << at) == 0);
-            let ways: Vec<Expr> = left
+            let alternatives: Vec<Expr> = left
                 .clone()
                 .filter_map(|(at, (member, _))| {
                     let rest = rules.get((written | 1 << at) as usize)?.clone();
@@ -97,14 +97,17 @@ impl Turn<'_> {
                 })
                 .collect();
             let complete = left.clone().all(|(_, (_, required))| !required);
-            let follow = match (ways.is_empty(), complete) {
+            let allowed_target = match (alternatives.is_empty(), complete) {
                 (true, _) => Expr::EMPTY,
-                (false, true) => option(choice(ways)),
-                (false, false) => choice(ways),
+                (false, true) => option(choice(alternatives)),
+                (false, false) => choice(alternatives),
             };
             let inline = members.len() <= 2;
-            rules[written as usize] =
-                if inline || follow.is_empty() { follow } else { self.builder.rule("members", follow).into() };
+            rules[written as usize] = if inline || allowed_target.is_empty() {
+                allowed_target
+            } else {
+                self.builder.rule("members", allowed_target).into()
+            };
         }
         let all = rules.swap_remove(0);
         sequence([text("{"), space.clone(), all, space, text("}")])

@@ -1,62 +1,64 @@
-//! What may come in a state: the ways through its markers, to its end, through the answer that a schema asks for.
+//! The alternatives of a position: through its markers, to the end of the turn, to a value, or through an answer that
+//! has to match a schema.
 
 use unjinja_runtime::abi_2::{Action, Confirm, Hole, Marker, State, Transition};
 
-use super::{At, Piece, Turn, Way, is_silent};
+use super::{Alternative, Piece, Position, Turn, is_irrelevant};
 use crate::{Expr, choice, option, text};
 
 impl<'a> Turn<'a> {
-    /// Only markers may stand here.
-    pub(super) fn markers(&mut self, at: At, node: &'a State) -> Vec<Way> {
-        let is_text = |turn: &Self, step: &Transition| matches!(turn.state(step.next).hole, Some(Hole::Text(_)));
-        let otherwise = node.otherwise.as_ref().and_then(|step| Some((step, self.go(at, step)?)));
-        let start = at.state == self.program.start && self.rules.response.is_none();
-        let mut steps = self.steps(at);
-        if at.state == self.program.start && self.rules.response.is_some() {
-            // What a model repeats of the prompt would be text, and no answer.
-            steps.retain(|(marker, step)| !is_silent(step) || marker.confirm == Confirm::End);
+    /// The alternatives of a state in which only markers may come.
+    pub(super) fn markers(&mut self, at: Position, node: &'a State) -> Vec<Alternative> {
+        let is_text =
+            |turn: &Self, transition: &Transition| matches!(turn.state(transition.next).hole, Some(Hole::Text(_)));
+        let otherwise = node.otherwise.as_ref().and_then(|transition| Some((transition, self.target(at, transition)?)));
+        let start = at.state == self.program.start && self.limits.response.is_none();
+        let mut transitions = self.transitions(at);
+        if at.state == self.program.start && self.limits.response.is_some() {
+            // A repeated turn start would be read as text, so it is not part of the answer.
+            transitions.retain(|(marker, transition)| !is_irrelevant(transition) || marker.confirm == Confirm::End);
         }
-        if let Some((step, _)) = otherwise
+        if let Some((transition, _)) = otherwise
             && start
-            && is_text(self, step)
+            && is_text(self, transition)
         {
-            // What follows reads them as well.
-            let follow = self.state(step.next);
-            let known = |marker: &Marker, step: &Transition| {
-                follow.arrows().any(|(m, s)| m.core == marker.core && s.leads_like(step))
+            // The next state accepts these markers too.
+            let allowed_target = self.state(transition.next);
+            let known = |marker: &Marker, transition: &Transition| {
+                allowed_target.arrows().any(|(m, s)| m.core == marker.core && s.leads_like(transition))
             };
-            steps.retain(|(marker, s)| !known(marker, s) && (!is_silent(s) || s.next != step.next));
+            transitions.retain(|(marker, s)| !known(marker, s) && (!is_irrelevant(s) || s.next != transition.next));
         }
         let lead = if start { None } else { Some(self.space()) };
-        let mut ways = self.marker_ways(at, &steps, lead);
-        if let Some((step, to)) = otherwise
-            && !(self.is_over(at) && is_text(self, step))
+        let mut alternatives = self.marker_alternatives(at, &transitions, lead);
+        if let Some((transition, to)) = otherwise
+            && !(self.text_is_over(at) && is_text(self, transition))
         {
-            ways.push(vec![self.to(to)]);
+            alternatives.push(vec![self.to(to)]);
         }
-        self.end(at, node, &mut ways);
-        ways
+        self.end(at, node, &mut alternatives);
+        alternatives
     }
 
-    /// Adds the end of the turn, where it may be.
-    fn end(&mut self, at: At, node: &State, ways: &mut Vec<Way>) {
+    /// Adds the end of the turn, if the turn may end here.
+    fn end(&mut self, at: Position, node: &State, alternatives: &mut Vec<Alternative>) {
         let Some(actions) = &node.end else { return };
         let to = self.perform(actions, at);
         if to.is_some_and(|to| self.may_end(to)) {
-            ways.push(vec![self.space()]);
+            alternatives.push(vec![self.space()]);
         }
     }
 
-    /// The ways that begin with a marker; those that lead to the same place are one.
-    pub(super) fn marker_ways(
+    /// The alternatives that begin with a marker. Markers that lead to the same position share one.
+    pub(super) fn marker_alternatives(
         &mut self,
-        at: At,
-        steps: &[(&'a Marker, &'a Transition)],
+        at: Position,
+        transitions: &[(&'a Marker, &'a Transition)],
         lead: Option<Piece>,
-    ) -> Vec<Way> {
-        let mut groups: Vec<(At, bool, Vec<Expr>)> = Vec::new();
-        for (marker, step) in steps {
-            let Some(to) = self.follow(at, marker, step) else { continue };
+    ) -> Vec<Alternative> {
+        let mut groups: Vec<(Position, bool, Vec<Expr>)> = Vec::new();
+        for (marker, transition) in transitions {
+            let Some(to) = self.allowed_target(at, marker, transition) else { continue };
             let core = text(marker.consumed());
             let spaced = self.spaced_after(marker, to);
             match groups.iter_mut().find(|(other, other_spaced, _)| (*other, *other_spaced) == (to, spaced)) {
@@ -64,55 +66,57 @@ impl<'a> Turn<'a> {
                 None => groups.push((to, spaced, vec![core])),
             }
         }
-        let mut ways = Vec::with_capacity(groups.len());
+        let mut alternatives = Vec::with_capacity(groups.len());
         for (to, spaced, cores) in groups {
-            let mut way: Way = lead.iter().cloned().collect();
-            way.push(Piece::Expr(choice(cores)));
+            let mut alternative: Alternative = lead.iter().cloned().collect();
+            alternative.push(Piece::Expr(choice(cores)));
             if spaced {
-                way.push(self.space());
+                alternative.push(self.space());
             }
-            way.push(self.to(to));
-            ways.push(way);
+            alternative.push(self.to(to));
+            alternatives.push(alternative);
         }
-        ways
+        alternatives
     }
 
-    /// Whether white space behind a marker has to be allowed here: other states do it by themselves.
-    fn spaced_after(&self, marker: &Marker, to: At) -> bool {
+    /// Whether white space after a marker must be allowed here. Other states than these allow it themselves.
+    fn spaced_after(&self, marker: &Marker, to: Position) -> bool {
         !marker.after.is_empty()
             && matches!(self.state(to.state).hole, Some(Hole::Name) | Some(Hole::Id) | Some(Hole::ArgumentName))
     }
 
-    /// Behind a call, or behind the answer: another call, or the end.
-    pub(super) fn after(&mut self, at: At, node: &'a State) -> Vec<Way> {
-        let mut steps = self.steps(at);
-        steps.retain(|(marker, step)| {
-            let frame = at.answered && step.actions.contains(&Action::CloseContent);
-            marker.confirm == Confirm::End || step.actions.contains(&Action::Speculate) || frame
+    /// After a call or the answer: another call, or the end of the turn.
+    pub(super) fn after(&mut self, at: Position, node: &'a State) -> Vec<Alternative> {
+        let mut transitions = self.transitions(at);
+        transitions.retain(|(marker, transition)| {
+            let frame = at.answered && transition.actions.contains(&Action::CloseContent);
+            marker.confirm == Confirm::End || transition.actions.contains(&Action::Speculate) || frame
         });
         let lead = Some(self.space());
-        let mut ways = self.marker_ways(at, &steps, lead);
-        self.end(at, node, &mut ways);
-        ways
+        let mut alternatives = self.marker_alternatives(at, &transitions, lead);
+        self.end(at, node, &mut alternatives);
+        alternatives
     }
 
-    /// The answer that a schema asks for, and what may stand before it.
-    pub(super) fn response(&mut self, at: At) -> Vec<Way> {
-        let mut steps = self.steps(at);
-        steps.retain(|(marker, step)| marker.confirm != Confirm::End && !step.actions.contains(&Action::CloseContent));
+    /// The answer that has to match a schema, and the markers that may come before it.
+    pub(super) fn response(&mut self, at: Position) -> Vec<Alternative> {
+        let mut transitions = self.transitions(at);
+        transitions.retain(|(marker, transition)| {
+            marker.confirm != Confirm::End && !transition.actions.contains(&Action::CloseContent)
+        });
         let lead = Some(self.space());
-        let mut ways = self.marker_ways(at, &steps, lead);
-        if let Some(schema) = self.rules.response
-            && !self.rules.required
+        let mut alternatives = self.marker_alternatives(at, &transitions, lead);
+        if let Some(schema) = self.limits.response
+            && !self.limits.required
         {
-            let Some(value) = self.values.response(&mut self.builder, schema) else { return ways };
+            let Some(value) = self.values.response(&mut self.builder, schema) else { return alternatives };
             let value = Piece::Expr(value);
             let space = self.space();
-            let to = self.to(At { answered: true, ..at });
+            let to = self.to(Position { answered: true, ..at });
             let fence = |ticks: &str| Piece::Expr(text(ticks));
             let label = Piece::Expr(option(text("json")));
-            ways.push(vec![space.clone(), value.clone(), to.clone()]);
-            ways.push(vec![
+            alternatives.push(vec![space.clone(), value.clone(), to.clone()]);
+            alternatives.push(vec![
                 space.clone(),
                 fence("```"),
                 label,
@@ -124,28 +128,28 @@ impl<'a> Turn<'a> {
                 to,
             ]);
         }
-        ways
+        alternatives
     }
 
-    /// A value that ends by itself.
-    pub(super) fn value(&mut self, at: At, node: &State, value: Option<Expr>) -> Vec<Way> {
-        let to = node.otherwise.as_ref().and_then(|step| self.go(at, step));
+    /// A value that needs no marker to end.
+    pub(super) fn value(&mut self, at: Position, node: &State, value: Option<Expr>) -> Vec<Alternative> {
+        let to = node.otherwise.as_ref().and_then(|transition| self.target(at, transition));
         match (to, value) {
             (Some(to), Some(value)) => vec![vec![self.space(), Piece::Expr(value), self.to(to)]],
             _ => Vec::new(),
         }
     }
 
-    /// What is left of the markers of a state, of which the prompt wrote the beginning.
-    pub(super) fn rest_of_markers(&mut self, at: At, read: &str) -> Vec<Way> {
-        let mut ways = Vec::new();
-        for (marker, step) in self.steps(at) {
+    /// The rest of the markers whose beginning the prompt already wrote.
+    pub(super) fn rest_of_markers(&mut self, at: Position, read: &str) -> Vec<Alternative> {
+        let mut alternatives = Vec::new();
+        for (marker, transition) in self.transitions(at) {
             if let Some(rest) = marker.core.strip_prefix(read)
-                && let Some(to) = self.follow(at, marker, step)
+                && let Some(to) = self.allowed_target(at, marker, transition)
             {
-                ways.push(vec![Piece::Expr(text(rest)), self.to(to)]);
+                alternatives.push(vec![Piece::Expr(text(rest)), self.to(to)]);
             }
         }
-        ways
+        alternatives
     }
 }
