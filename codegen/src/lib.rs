@@ -1,5 +1,5 @@
-//! From a format spec to a [`Program`]: the spec is lowered to a [`mod@plan`], and the plan is made deterministic. With the
-//! feature `rust` also from a program to Rust.
+//! Compiles format specs: a spec is lowered to a [`mod@plan`], and the plan is made deterministic, which gives a
+//! [`Program`]. With the feature `rust`, a program is also written as Rust.
 //!
 //! ```
 //! use unjinja_codegen::interpreter;
@@ -42,11 +42,10 @@ pub fn plan(spec: &FormatSpec) -> Plan {
     lower::plan(spec)
 }
 
-/// The program of a spec, which every back end reads.
+/// The program of a spec. Every back end reads it.
 ///
 /// # Errors
-/// All of these at once: the spec is marked unsupported, two of its markers cannot be told apart, a generation prompt
-/// ends in reasoning that the spec does not know.
+/// All problems at once; [`LowerProblem`] lists them.
 pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
     let refused = |problems| LowerError { name: spec.template.name.clone(), problems };
     if let Some(reason) = &spec.unsupported {
@@ -104,7 +103,7 @@ fn entry_state(spec: &FormatSpec, prompt: &GenerationPrompt, states: &States) ->
     }
 }
 
-/// What applications can ask a parser about its model.
+/// What an application can ask a parser about its format.
 fn info(spec: &FormatSpec) -> ModelInfo {
     let template = &spec.template;
     let files = std::iter::once(&template.file).chain(&template.also);
@@ -131,7 +130,8 @@ fn too_many_markers(state: &State) -> Option<LowerProblem> {
     (count > MAX_MARKERS).then(too_many)
 }
 
-/// The end of a generation prompt that begins a marker. The parser reads it again, together with what the model writes.
+/// The end of a generation prompt that is the beginning of a marker. The parser reads it again, together with the
+/// model's output.
 fn read_again<'s>(spec: &'s FormatSpec, prompt: &'s GenerationPrompt) -> &'s str {
     match prompt.starts_in {
         Channel::Marker => prompt.text.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(""),
