@@ -17,4 +17,4 @@ mod verify;
 
 pub use analyze::{Naming, analyze, analyze_traced, sha256};
 pub use error::{AnalyzeError, Gap};
-pub use verify::{Failure, Rendered, Verification, render_calls, verify};
+pub use verify::{Failure, Rendered, TooManyFailures, Verification, render_calls, verify};

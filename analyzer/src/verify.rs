@@ -3,6 +3,8 @@
 //! A message that does not come back is either lost by the template, whose render does not hold it, or read wrongly.
 //! Only the latter counts against the spec.
 
+use std::fmt;
+
 use serde_json::{Map, Number, Value, json};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Message, Options, Tools, parse};
@@ -50,17 +52,35 @@ pub struct Failure {
     pub parsed: Message,
 }
 
+/// Why a spec must not be used: its parser does not read back what the template renders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooManyFailures {
+    /// How many conversations did not survive the round trip.
+    pub failed: u32,
+    /// How many were tried.
+    pub tried: u32,
+    /// The render of the first that did not.
+    pub first: String,
+}
+
+impl fmt::Display for TooManyFailures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { failed, tried, first } = self;
+        write!(
+            f,
+            "{failed} of {tried} random conversations did not survive the round trip; the first of them is {first:?}"
+        )
+    }
+}
+
 impl Verification {
-    /// Why the spec is not usable: more than one conversation in ten did not survive the round trip. `None` if it is.
-    pub fn verdict(&self) -> Option<String> {
-        let failure = self.failures.first()?;
-        (self.held * 10 < self.tried * 9).then(|| {
-            format!(
-                "{} of {} random conversations did not survive the round trip; the first of them is {:?}",
-                self.tried - self.held,
-                self.tried,
-                failure.rendered
-            )
+    /// Whether too many conversations did not survive the round trip: more than one in ten. Such a spec must not be used.
+    pub fn too_many_failures(&self) -> Option<TooManyFailures> {
+        let first = self.failures.first()?;
+        (self.held * 10 < self.tried * 9).then(|| TooManyFailures {
+            failed: self.tried - self.held,
+            tried: self.tried,
+            first: first.rendered.clone(),
         })
     }
 

@@ -83,9 +83,12 @@ fn verified(template: &Template, mut spec: FormatSpec) -> FormatSpec {
             Ok(_) => {
                 let verification = verify(template, &spec, ROUND_TRIPS, 1);
                 spec.evidence.round_trips = verification.round_trips();
-                spec.unsupported = verification.verdict();
+                spec.unsupported = verification.too_many_failures().map(|failures| failures.to_string());
             }
-            Err(error) => spec.unsupported = Some(error.problems.join("; ")),
+            Err(error) => {
+                let problems: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
+                spec.unsupported = Some(problems.join("; "));
+            }
         }
     }
     spec

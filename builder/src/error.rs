@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unjinja_analyzer::AnalyzeError;
-use unjinja_codegen::LowerError;
+use unjinja_codegen::{LowerError, LowerProblem};
 use unjinja_render::TemplateError;
 use unjinja_source::SourceError;
 use unjinja_spec::SpecError;
@@ -152,7 +152,9 @@ impl BuildError {
             Self::Analysis { .. } => "a chat template that renders a user message and its answer",
             Self::Spec { .. } => "a valid spec or overlay",
             Self::OtherTemplate { expected, .. } => return Cow::Owned(format!("a template with SHA-256 {expected}")),
-            Self::Lower { .. } => "a spec whose markers can be told apart",
+            Self::Lower { error, .. } => {
+                return error.problems.first().map_or(Cow::Borrowed(""), LowerProblem::expected);
+            }
             Self::Tools { .. } => "a list of tools in OpenAI's form",
             Self::SameName { .. } => "templates with different names",
             Self::Code(_) => "valid Rust",
@@ -172,7 +174,9 @@ impl BuildError {
                 Cow::Owned(error.problems.iter().map(|problem| problem.cause.as_str()).collect::<Vec<_>>().join("; "))
             }
             Self::OtherTemplate { seen, .. } => Cow::Owned(format!("a template with SHA-256 {seen}")),
-            Self::Lower { error, .. } => Cow::Owned(error.problems.join("; ")),
+            Self::Lower { error, .. } => {
+                Cow::Owned(error.problems.iter().map(LowerProblem::seen).collect::<Vec<_>>().join("; "))
+            }
             Self::Tools { problem, .. } | Self::Code(problem) => Cow::Borrowed(problem),
             Self::SameName { name, files: [first, second] } => {
                 Cow::Owned(format!("{first} and {second} are both called `{name}`"))
@@ -195,7 +199,7 @@ impl BuildError {
                 None => "correct the file",
             },
             Self::OtherTemplate { .. } => "see what changed with `unjinja check`",
-            Self::Lower { .. } => "correct the spec in an overlay",
+            Self::Lower { error, .. } => error.problems.first().map_or("", LowerProblem::next_step),
             Self::Tools { .. } => "pass the `tools` of a request: a JSON list",
             Self::SameName { .. } => "rename one of the files",
             Self::Code(_) => "report this as a bug, with the template",

@@ -1,5 +1,5 @@
-//! Makes a plan deterministic: from the grammar of a turn to the states of a [`Program`]. In each state the next marker
-//! alone decides where reading goes on. Two markers that cannot be told apart are found here.
+//! Makes a plan deterministic: turns the grammar of a turn into the states of a [`Program`]. In each state the next
+//! marker alone decides the next state. Markers that cannot be told apart are reported.
 //!
 //! It must not know what a spec is.
 
@@ -10,29 +10,22 @@ use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Markers, Or
 
 use unjinja_spec::MarkerKey;
 
+use crate::error::LowerProblem;
 use crate::plan::{self, Expr, Literal, Plan, Role};
 
-/// The states of a plan, and those that have a special meaning.
+/// The states of a plan, and those with a special meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct States {
     pub list: Vec<State>,
-    /// The state at the start of a turn of which nothing is written.
+    /// The state at the start of a turn.
     pub start: StateId,
-    /// The state of plain answer text.
+    /// The state of answer text.
     pub content: StateId,
-    /// The state of open reasoning, if the plan has any.
+    /// The state of reasoning, if the format has any.
     pub reasoning: Option<StateId>,
 }
 
-/// Two markers that cannot be told apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conflict {
-    pub core: String,
-    pub first: &'static str,
-    pub second: &'static str,
-}
-
-/// The grammar as a graph: nodes, and edges that take nothing, a literal or a hole.
+/// The grammar as a graph. An edge consumes nothing, a literal, or what fills a hole.
 #[derive(Default)]
 struct Graph {
     edges: Vec<Vec<(Edge, usize)>>,
@@ -48,12 +41,17 @@ enum Edge {
     Hole(usize),
 }
 
+/// The actions before a literal or a hole, its index, and the node after it.
+type Continuation = (Vec<Action>, usize, usize);
+
 /// What can come next at a node.
 #[derive(Clone, Debug, Default)]
 struct Closure {
-    literals: Vec<(Vec<Action>, usize, usize)>,
-    holes: Vec<(Vec<Action>, usize, usize)>,
+    literals: Vec<Continuation>,
+    holes: Vec<Continuation>,
+    /// The actions before the end of the turn, if the turn may end here.
     end: Option<Vec<Action>>,
+    /// Actions that are done in any case.
     eager: Vec<Action>,
 }
 
@@ -113,7 +111,7 @@ impl Graph {
         }
     }
 
-    /// What can come next at `node`, each with the actions on the way; the first way wins.
+    /// What can come next at `node`, each with the actions before it. If there are several paths, the first one counts.
     fn closure(&self, node: usize, last: usize) -> Closure {
         let mut closure = Closure::default();
         let mut seen = vec![false; self.edges.len()];
@@ -150,20 +148,21 @@ impl Graph {
 }
 
 impl Closure {
-    /// Takes out the actions that every continuation begins with: they need not wait for what comes.
+    /// Moves the actions with which every continuation begins to `eager`: they need not wait for the next marker.
     fn make_eager(&mut self) {
         loop {
-            let ways = self.literals.iter().map(|w| &w.0).chain(self.holes.iter().map(|w| &w.0)).chain(&self.end);
-            let mut firsts = ways.map(|actions| actions.first());
+            let continuations =
+                self.literals.iter().map(|w| &w.0).chain(self.holes.iter().map(|w| &w.0)).chain(&self.end);
+            let mut firsts = continuations.map(|actions| actions.first());
             let Some(Some(action)) = firsts.next().map(|a| a.cloned()) else { return };
             if action == Action::Speculate || !firsts.all(|other| other == Some(&action)) {
                 return;
             }
-            for way in &mut self.literals {
-                way.0.remove(0);
+            for continuation in &mut self.literals {
+                continuation.0.remove(0);
             }
-            for way in &mut self.holes {
-                way.0.remove(0);
+            for continuation in &mut self.holes {
+                continuation.0.remove(0);
             }
             if let Some(end) = &mut self.end {
                 end.remove(0);
@@ -173,7 +172,7 @@ impl Closure {
     }
 }
 
-/// What a state is made for: what may come at a node, or a hole that is open.
+/// What a state stands for: a node, or a hole that is being filled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Node(usize),
@@ -184,18 +183,18 @@ struct Builder {
     graph: Graph,
     first: usize,
     last: usize,
-    /// Which node each hole leads to.
+    /// The node that follows each hole.
     targets: Vec<usize>,
     keys: HashMap<Key, usize>,
     states: Vec<State>,
     queue: Vec<(usize, Key)>,
-    conflicts: Vec<Conflict>,
+    conflicts: Vec<LowerProblem>,
     names: HashMap<String, usize>,
-    /// The literal after which each node stands.
+    /// The marker or hole before each node; states are named after it.
     after: HashMap<usize, &'static str>,
 }
 
-/// What a state behind a hole is named after.
+/// The word for a hole in the name of the state after it.
 fn hole_key(hole: &plan::Hole) -> &'static str {
     match hole.reads {
         Hole::Text(_) => "text",
@@ -208,8 +207,8 @@ fn hole_key(hole: &plan::Hole) -> &'static str {
     }
 }
 
-/// The states of a plan.
-pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<Conflict>> {
+/// Makes the states of a plan.
+pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     let mut graph = Graph::default();
     let first = graph.node();
     let last = graph.add(&plan.turn, first);
@@ -256,14 +255,14 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<Conflict>> {
         let (start, content, reasoning) = (id(start), id(content), reasoning.map(id));
         Ok(States { list: builder.states, start, content, reasoning }.merged().with_searches())
     } else {
-        builder.conflicts.sort_by(|a, b| (a.first, a.second, &a.core).cmp(&(b.first, b.second, &b.core)));
+        builder.conflicts.sort();
         builder.conflicts.dedup();
         Err(builder.conflicts)
     }
 }
 
 impl States {
-    /// States that nothing can tell apart become one: calls after the first are read like the first.
+    /// Merges states that behave alike. So later calls are read by the states of the first call.
     fn merged(mut self) -> Self {
         let mut classes = vec![0; self.list.len()];
         loop {
@@ -272,7 +271,7 @@ impl States {
             for (index, state) in self.list.iter().enumerate() {
                 let mut state = state.clone();
                 state.name = Cow::Borrowed("");
-                // The state that goes on when the text is no call is part of what a state is.
+                // The state to return to when a speculative call fails is a part of how a state behaves.
                 if state.transitions.iter().any(|transition| transition.does(&Action::Speculate)) {
                     state.name = classes[self.fallback(index)].to_string().into();
                 }
@@ -309,7 +308,7 @@ impl States {
         }
     }
 
-    /// Chooses the search of every state that searches text for its markers.
+    /// Chooses a search for every state that searches text for markers.
     fn with_searches(mut self) -> Self {
         for state in &mut self.list {
             if state.is_searched() {
@@ -320,7 +319,7 @@ impl States {
     }
 }
 
-/// Lets the transitions of a state lead to other numbers.
+/// Renumbers the targets of a state's transitions.
 fn renumber(state: &mut State, numbers: &[usize]) {
     let otherwise = state.otherwise.iter_mut();
     for transition in state.transitions.to_mut().iter_mut().chain(otherwise) {
@@ -329,7 +328,7 @@ fn renumber(state: &mut State, numbers: &[usize]) {
 }
 
 impl Builder {
-    /// The state for `key`, made when it is first asked for.
+    /// The state for a key; made at the first request.
     fn state(&mut self, key: Key) -> usize {
         if let Some(&index) = self.keys.get(&key) {
             return index;
@@ -368,7 +367,7 @@ impl Builder {
         if *count == 1 { base } else { format!("{base}_{count}") }
     }
 
-    /// The state in which reading goes on at `node`, and the actions that lead into it.
+    /// The actions that lead to `node`, and the state in which reading continues there.
     fn target(&mut self, node: usize) -> (Vec<Action>, usize) {
         let closure = self.graph.closure(node, self.last);
         if let Some((actions, hole, _)) = closure.holes.first() {
@@ -387,16 +386,16 @@ impl Builder {
         (closure.eager, state)
     }
 
-    /// The literals at which a hole ends.
-    fn exits(&self, hole: usize) -> Vec<(Vec<Action>, usize, usize)> {
+    /// The continuations at which a hole ends.
+    fn exits(&self, hole: usize) -> Vec<Continuation> {
         let closure = self.graph.closure(self.targets[hole], self.last);
         let mut literals = closure.literals;
         let plan::Hole { reads, until } = &self.graph.holes[hole];
         if let Hole::Text(_) = reads {
             literals.retain(|(_, literal, _)| until.contains(&self.graph.literals[*literal].role));
         }
-        for way in &mut literals {
-            way.0.splice(0..0, closure.eager.iter().cloned());
+        for continuation in &mut literals {
+            continuation.0.splice(0..0, closure.eager.iter().cloned());
         }
         literals
     }
@@ -411,7 +410,7 @@ impl Builder {
                         let (actions, next) = self.target(self.targets[hole]);
                         self.states[index].otherwise = Some(transition("", actions, next, Origin::Canonical));
                         if matches!(reads, Hole::Json | Hole::Object(_)) {
-                            // Tags, which cannot stand in JSON outside a string.
+                            // Only tags: they cannot occur in JSON outside of strings.
                             let mut stops = self.exits(hole);
                             stops.retain(|(_, literal, _)| {
                                 unjinja_spec::begins_tag(&self.graph.literals[*literal].core)
@@ -441,9 +440,10 @@ impl Builder {
         }
     }
 
-    /// Gives a state its markers: each continuation is a literal with actions before it and a node behind it.
-    fn set_markers(&mut self, index: usize, mut continuations: Vec<(Vec<Action>, usize, usize)>) {
-        // If the end of a turn and the opening of a call begin alike, only the very end of the text is the former.
+    /// Sets the markers of a state. Each continuation is a literal with the actions before it and the node after it.
+    fn set_markers(&mut self, index: usize, mut continuations: Vec<Continuation>) {
+        // If the end of a turn and the start of a call begin alike, the text is the end of the turn only at the very
+        // end of the output.
         continuations.sort_by_key(|(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
         let mut found: Vec<(Marker, Transition)> = Vec::new();
         for (mut actions, literal, to) in continuations {
@@ -478,10 +478,10 @@ impl Builder {
             match found.iter().find(|(other, _)| other.core == marker.core && ends(other) == ends(&marker)) {
                 None => found.push((marker, transition)),
                 Some((_, other)) if other.leads_like(&transition) || other.key == transition.key => {}
-                Some((_, other)) => self.conflicts.push(Conflict {
-                    core: marker.core.into_owned(),
+                Some((_, other)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
                     first: other.key,
                     second: transition.key,
+                    text: marker.core.into_owned(),
                 }),
             }
         }
@@ -490,7 +490,8 @@ impl Builder {
         self.states[index].transitions = transitions.into();
     }
 
-    /// What may come at a node; where a brace that is left to be read stands before it, behind that.
+    /// The texts that may come at a node. With `in_brace`, those that may come after the opening brace, which is not
+    /// yet consumed.
     fn cores_after(&self, node: usize, in_brace: bool) -> Vec<String> {
         let mut cores: Vec<String> = Vec::new();
         let closure = self.graph.closure(node, self.last);
@@ -515,7 +516,7 @@ impl Builder {
     }
 }
 
-/// A transition. One that ends a call which nothing closed is never what a template writes.
+/// A transition. One that ends an unclosed call is a recovery: no template writes it.
 fn transition(key: &'static str, actions: Vec<Action>, next: usize, origin: Origin) -> Transition {
     let origin = if actions.contains(&Action::EndCallIncomplete) { Origin::Recovery } else { origin };
     Transition { key, actions: actions.into(), next: StateId(next as u16), origin }

@@ -1,5 +1,5 @@
-//! From a format spec to a [`Program`]: the spec is lowered to a [`mod@plan`], and the plan is made deterministic. With the
-//! feature `rust` also from a program to Rust.
+//! Compiles format specs: a spec is lowered to a [`mod@plan`], and the plan is made deterministic, which gives a
+//! [`Program`]. With the feature `rust`, a program is also written as Rust.
 //!
 //! ```
 //! use unjinja_codegen::interpreter;
@@ -18,22 +18,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fmt;
-
 use unjinja_runtime::Interpreter;
 use unjinja_runtime::abi_2::{Confirm, Entry, MAX_MARKERS, ModelInfo, Program, State, StateId};
 use unjinja_spec::{Channel, FormatSpec, GenerationPrompt, ReasoningMode};
 
 mod determinize;
+mod error;
 mod lower;
 pub mod plan;
 #[cfg(feature = "rust")]
 pub mod rust;
 mod specs;
 
+pub use error::{LowerError, LowerProblem};
 pub use specs::{SpecsError, read_specs, table};
 
 use determinize::States;
+use error::MAX_STATES;
 use plan::Plan;
 
 /// The plan of a spec: the grammar of its turn.
@@ -41,7 +42,7 @@ pub fn plan(spec: &FormatSpec) -> Plan {
     lower::plan(spec)
 }
 
-/// The program of a spec, which every back end reads.
+/// The program of a spec. Every back end reads it.
 ///
 /// ```
 /// use unjinja_spec::FormatSpec;
@@ -63,32 +64,33 @@ pub fn plan(spec: &FormatSpec) -> Plan {
 /// ```
 ///
 /// # Errors
-/// All of these at once: the spec is marked unsupported, two of its markers cannot be told apart, a generation prompt
-/// ends in reasoning that the spec does not know.
+/// All problems at once; [`LowerProblem`] lists them.
 pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
+    let refused = |problems| LowerError { name: spec.template.name.clone(), problems };
     if let Some(reason) = &spec.unsupported {
-        return Err(LowerError::of(spec, vec![format!("the format is marked as unsupported: {reason}")]));
+        return Err(refused(vec![LowerProblem::Unsupported { reason: reason.clone() }]));
     }
-    let states = determinize::determinize(&lower::plan(spec)).map_err(|conflicts| {
-        let problems = conflicts
-            .into_iter()
-            .map(|c| format!("`{}` and `{}` cannot be told apart: both begin with {:?}", c.first, c.second, c.core));
-        LowerError::of(spec, problems.collect())
-    })?;
-    if states.list.len() > usize::from(u16::MAX) {
-        return Err(LowerError::of(spec, vec!["the format needs too many states".to_owned()]));
+    let states = determinize::determinize(&lower::plan(spec)).map_err(refused)?;
+    if states.list.len() > MAX_STATES {
+        return Err(refused(vec![LowerProblem::TooManyStates { count: states.list.len() }]));
     }
-    let mut problems = too_many(&states.list);
-    let entries = spec.generation_prompt.iter().map(|prompt| Entry {
-        thinking: prompt.thinking,
-        text: prompt.text.clone().into(),
-        channel: runtime_channel(prompt.starts_in),
-        state: entry_state(spec, prompt, &states, &mut problems),
-        read: read_again(spec, prompt).to_owned().into(),
-    });
-    let entries: Vec<Entry> = entries.collect();
+    let mut problems: Vec<LowerProblem> = states.list.iter().filter_map(too_many_markers).collect();
+    let mut entries = Vec::new();
+    for (index, prompt) in spec.generation_prompt.iter().enumerate() {
+        let Some(state) = entry_state(spec, prompt, &states) else {
+            problems.push(LowerProblem::PromptOpensReasoning { index, text: prompt.text.clone() });
+            continue;
+        };
+        entries.push(Entry {
+            thinking: prompt.thinking,
+            text: prompt.text.clone().into(),
+            channel: runtime_channel(prompt.starts_in),
+            state,
+            read: read_again(spec, prompt).to_owned().into(),
+        });
+    }
     if !problems.is_empty() {
-        return Err(LowerError::of(spec, problems));
+        return Err(refused(problems));
     }
     Ok(Program {
         info: info(spec),
@@ -109,25 +111,18 @@ pub fn interpreter(spec: &FormatSpec) -> Result<Interpreter, LowerError> {
     program(spec).map(Interpreter::new)
 }
 
-/// The state in which a generation prompt leaves the parser.
-fn entry_state(spec: &FormatSpec, prompt: &GenerationPrompt, states: &States, problems: &mut Vec<String>) -> StateId {
-    match (prompt.starts_in, states.reasoning) {
-        (Channel::Content, _)
-            if spec.reasoning.start.trim().is_empty() && spec.reasoning.mode != ReasoningMode::None =>
-        {
-            states.content
-        }
-        (Channel::Content | Channel::Marker, _) => states.start,
-        (Channel::Reasoning, Some(state)) => state,
-        (Channel::Reasoning, None) => {
-            problems
-                .push(format!("the generation prompt {:?} opens reasoning, but reasoning.mode is none", prompt.text));
-            states.start
-        }
+/// The state in which a generation prompt leaves the parser. `None` if the prompt opens reasoning and the format has none.
+fn entry_state(spec: &FormatSpec, prompt: &GenerationPrompt, states: &States) -> Option<StateId> {
+    // Reasoning without an opening marker begins at once, so this prompt has closed it already.
+    let reasoning_is_over = spec.reasoning.start.trim().is_empty() && spec.reasoning.mode != ReasoningMode::None;
+    match prompt.starts_in {
+        Channel::Content if reasoning_is_over => Some(states.content),
+        Channel::Content | Channel::Marker => Some(states.start),
+        Channel::Reasoning => states.reasoning,
     }
 }
 
-/// The facts of a spec that applications ask a parser for.
+/// What an application can ask a parser about its format.
 fn info(spec: &FormatSpec) -> ModelInfo {
     let template = &spec.template;
     let files = std::iter::once(&template.file).chain(&template.also);
@@ -142,51 +137,20 @@ fn info(spec: &FormatSpec) -> ModelInfo {
     }
 }
 
-/// States in which more markers may come, or confirm one, than a search can tell apart.
-fn too_many(states: &[State]) -> Vec<String> {
-    let most = |state: &State| {
-        let confirming = state.markers.list().iter().map(|marker| match &marker.confirm {
-            Confirm::Next(cores) => cores.len(),
-            Confirm::Nothing | Confirm::End => 0,
-        });
-        confirming.max().unwrap_or(0).max(state.transitions.len())
-    };
-    let over = states.iter().filter(|state| most(state) > MAX_MARKERS);
-    over.filter_map(|state| {
-        let first = state.markers.list().first()?;
-        Some(format!("more than {MAX_MARKERS} markers may come in one place, where {:?} does", first.core))
-    })
-    .collect()
+/// The problem of a state in which more markers may come, or may confirm one, than a search can tell apart.
+fn too_many_markers(state: &State) -> Option<LowerProblem> {
+    let confirming = state.markers.list().iter().map(|marker| match &marker.confirm {
+        Confirm::Next(cores) => cores.len(),
+        Confirm::Nothing | Confirm::End => 0,
+    });
+    let count = confirming.max().unwrap_or(0).max(state.transitions.len());
+    let (marker, transition) = (state.markers.list().first()?, state.transitions.first()?);
+    let too_many = || LowerProblem::TooManyMarkers { key: transition.key, text: marker.core.to_string(), count };
+    (count > MAX_MARKERS).then(too_many)
 }
 
-/// Why a spec makes no parser.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LowerError {
-    /// Name of the spec.
-    pub name: String,
-    /// What is wrong, all of it.
-    pub problems: Vec<String>,
-}
-
-impl LowerError {
-    fn of(spec: &FormatSpec, problems: Vec<String>) -> Self {
-        Self { name: spec.template.name.clone(), problems }
-    }
-}
-
-impl fmt::Display for LowerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no parser can be made of the spec `{}`:", self.name)?;
-        for problem in &self.problems {
-            write!(f, "\n  - {problem}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for LowerError {}
-
-/// What of a generation prompt is the beginning of a marker, to be read with what the model writes.
+/// The end of a generation prompt that is the beginning of a marker. The parser reads it again, together with the
+/// model's output.
 fn read_again<'s>(spec: &'s FormatSpec, prompt: &'s GenerationPrompt) -> &'s str {
     match prompt.starts_in {
         Channel::Marker => prompt.text.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(""),

@@ -1,5 +1,7 @@
-//! From a format spec to a plan: markers are split into cores and layout, and put in the order in which they may
-//! stand in a turn.
+//! Lowers a format spec to a plan: splits the markers into cores and layout, and puts them in the order in which they
+//! may come in a turn.
+//!
+//! It must not look at the name of a model.
 
 use std::borrow::Cow;
 
@@ -16,7 +18,7 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
     let reasoning = &spec.reasoning;
     let reasons = reasoning.mode != ReasoningMode::None;
     let mut parts = Vec::new();
-    let mut lead = Expr::empty();
+    let mut first = Expr::empty();
     if reasons {
         let mut until = vec![Role::ReasoningEnd, Role::TurnEnd];
         if reasoning.ended_by_call {
@@ -28,11 +30,11 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
             Expr::Act(Action::CloseReasoning),
         ]);
         if reasoning.start.trim().is_empty() {
-            lead = sequence(vec![hole, close.optional()]).optional();
+            first = sequence(vec![hole, close.optional()]).optional();
         } else {
             let empty = marker(spec, MarkerKey::ReasoningEmpty, Role::ReasoningEnd);
             if !is_empty(&empty) {
-                lead = sequence(vec![empty]).optional();
+                first = sequence(vec![empty]).optional();
             }
             parts.push(sequence(vec![
                 marker(spec, MarkerKey::ReasoningStart, Role::ReasoningStart),
@@ -43,20 +45,20 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         }
     }
     if spec.content.mode != ContentMode::Plain {
-        parts.push(sequence(vec![marker(spec, MarkerKey::ContentStart, Role::ContentFrame)]));
-        parts.push(sequence(vec![marker(spec, MarkerKey::ContentEnd, Role::ContentFrame)]));
+        parts.push(sequence(vec![marker(spec, MarkerKey::ContentStart, Role::ContentWrapper)]));
+        parts.push(sequence(vec![marker(spec, MarkerKey::ContentEnd, Role::ContentWrapper)]));
     }
     parts.push(Expr::Hole(plan::Hole {
         reads: Hole::Text(Channel::Content),
-        until: vec![Role::ReasoningStart, Role::ContentFrame, Role::CallOpen, Role::TurnEnd],
+        until: vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd],
     }));
     if spec.tools.format != ToolFormat::None {
         parts.push(calls(spec));
     }
-    Plan { turn: sequence(vec![repeated_start(spec), lead, Expr::Choice(parts).repeated(), turn_end(spec)]) }
+    Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end(spec)]) }
 }
 
-/// A model may write the start of its turn again, or the last tag of it.
+/// A model may repeat the start of its turn, or the last tag of it.
 fn repeated_start(spec: &FormatSpec) -> Expr {
     let start = MarkerText::new(&spec.turn.assistant_start);
     let last = start.tags().pop().filter(|tag| start.core.ends_with(tag)).unwrap_or_default();
@@ -71,7 +73,8 @@ fn repeated_start(spec: &FormatSpec) -> Expr {
     if starts.is_empty() { Expr::empty() } else { Expr::Choice(starts).optional() }
 }
 
-/// The end of a turn: what a template writes there, or its first tag alone, which is what a model stops at.
+/// The end of a turn: the text that the template writes there, or only its first tag, because many models stop at that
+/// tag.
 fn turn_end(spec: &FormatSpec) -> Expr {
     let others = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
     let mut ends: Vec<Expr> = Vec::new();
@@ -113,48 +116,48 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         strict: bare,
     })));
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
-    let ended = || Expr::Act(Action::EndCall);
-    let hold = || Expr::Act(Action::Speculate);
-    let body = sequence(vec![object.clone(), end.clone().optional(), ended()]);
+    let end_call = || Expr::Act(Action::EndCall);
+    let speculate = || Expr::Act(Action::Speculate);
+    let body = sequence(vec![object.clone(), end.clone().optional(), end_call()]);
     let closing = || symbol("]", Role::Inner).optional();
     if tools.tools_array_wrapped && !bare {
-        let more = sequence(vec![hold(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
+        let more = sequence(vec![speculate(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
         let open = symbol("[", Role::Inner).optional();
-        return sequence(vec![hold(), section, open, start, body, more, closing(), section_end.optional()]);
+        return sequence(vec![speculate(), section, open, start, body, more, closing(), section_end.optional()]);
     }
     if bare {
-        // One call, several after each other, or a list of them: nothing but the objects announces any.
+        // One call, several calls one after the other, or a list. Only the objects themselves announce a call.
         let opener = |core: &'static str, peek: bool| match symbol(core, Role::CallOpen) {
-            // A bracket in prose is soon told from one that opens a call.
+            // What follows decides whether a bracket opens a call or is prose.
             Expr::Literal(literal) => Expr::Literal(Literal { peek, confirm: true, ..literal }),
             other => other,
         };
         let brace = opener("{", true);
-        let more = sequence(vec![hold(), symbol(",", Role::Inner), body.clone()]).repeated();
-        let list = sequence(vec![hold(), opener("[", false), body.clone(), more, closing()]);
+        let more = sequence(vec![speculate(), symbol(",", Role::Inner), body.clone()]).repeated();
+        let list = sequence(vec![speculate(), opener("[", false), body.clone(), more, closing()]);
         let separator = Expr::Choice(vec![symbol(",", Role::Inner), symbol(";", Role::Inner)]).optional();
-        let next = sequence(vec![hold(), separator, brace.clone(), body.clone()]).repeated();
-        return Expr::Choice(vec![list, sequence(vec![hold(), brace, body, next])]);
+        let next = sequence(vec![speculate(), separator, brace.clone(), body.clone()]).repeated();
+        return Expr::Choice(vec![list, sequence(vec![speculate(), brace, body, next])]);
     }
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
     let section = if is_tag(&start) { section.optional() } else { section };
-    // Behind one opener a model may write a list.
-    let more = sequence(vec![ended(), hold(), symbol(",", Role::Inner), object.clone()]).repeated();
+    // After one opener a model may write a list.
+    let more = sequence(vec![end_call(), speculate(), symbol(",", Role::Inner), object.clone()]).repeated();
     let open = symbol("[", Role::Inner).optional();
-    let body = sequence(vec![open, object, more, closing(), end.optional(), ended()]);
-    let first = sequence(vec![hold(), section, start.clone(), body.clone()]);
-    let more = sequence(vec![hold(), separator, start, body]);
+    let body = sequence(vec![open, object, more, closing(), end.optional(), end_call()]);
+    let first = sequence(vec![speculate(), section, start.clone(), body.clone()]);
+    let more = sequence(vec![speculate(), separator, start, body]);
     sequence(vec![first, more.repeated(), section_end.optional()])
 }
 
-/// The keys that a template writes beside those that mean something.
+/// The keys that a template writes in a call besides those with a known meaning.
 fn other_keys(spec: &FormatSpec) -> Vec<Cow<'static, str>> {
     let tools = &spec.tools;
     let known = [&tools.function_field, &tools.name_field, &tools.args_field, &tools.id_field, &tools.gen_id_field];
     tools.parameter_order.iter().filter(|key| !known.contains(key)).map(|key| key.clone().into()).collect()
 }
 
-/// Calls whose name stands outside JSON.
+/// Calls whose name is outside JSON.
 fn tagged_calls(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
     let (function, id) = (&tools.function, &tools.call_id);
@@ -191,12 +194,12 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     let section_is_optional = is_tag(&start) || start_is_optional;
     let start = if start_is_optional { start.optional() } else { start };
     let section = if section_is_optional { section.optional() } else { section };
-    // A name's tag without what announces calls may be prose about it: then what follows must confirm it.
+    // A tag with a name may be prose about the tag, unless an opener comes before it. So what follows must confirm it.
     let announced = !is_empty(&section) || !is_empty(&start);
     let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
     let name_suffix = marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner);
-    // A model may leave this id out; what ends it ends the name then.
+    // A model may leave out this id. Then the suffix of the id ends the name.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
             sequence(vec![marker(spec, MarkerKey::CallIdPrefix, Role::Inner), hole(Hole::Id), Expr::Act(Action::Id)])
@@ -250,13 +253,13 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         if !is_empty(&call_end) && !expression {
             closings.push(sequence(vec![call_end, end()]));
         }
-        // The bracket that closes an expression is part of it; tags may be forgotten.
+        // The bracket that closes an expression is required. Closing tags are not: models forget them.
         if !expression {
             closings.push(Expr::Act(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
         }
         body.push(Expr::Choice(closings));
     }
-    let hold = || Expr::Act(Action::Speculate);
+    let speculate = || Expr::Act(Action::Speculate);
     let first = sequence([vec![section, header.clone()], body.clone()].concat());
     let first = match alone {
         Some(prefix) => {
@@ -266,12 +269,12 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         }
         None => first,
     };
-    let first = sequence(vec![hold(), first]);
-    let more = sequence([vec![hold(), separator, header], body].concat());
+    let first = sequence(vec![speculate(), first]);
+    let more = sequence([vec![speculate(), separator, header], body].concat());
     sequence(vec![first, more.repeated(), section_end.optional()])
 }
 
-/// One argument with its name and value.
+/// One argument: its name and its value.
 fn argument(spec: &FormatSpec) -> Expr {
     let tools = &spec.tools;
     let arguments = &tools.arguments;
@@ -304,12 +307,12 @@ fn argument(spec: &FormatSpec) -> Expr {
     sequence(vec![name, hole(Hole::ArgumentName), rest])
 }
 
-/// Whether a marker is nothing but punctuation, which announces no call.
+/// Whether a marker is at most two punctuation characters. Such a marker does not announce a call.
 fn is_symbol(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace()) && text.trim().len() <= 2
 }
 
-// ----- pieces -----
+// ----- building blocks -----
 
 fn hole(reads: Hole) -> Expr {
     Expr::Hole(reads.into())
@@ -323,7 +326,7 @@ fn sequence(items: Vec<Expr>) -> Expr {
             other => flat.push(other),
         }
     }
-    // A marker that is nothing but white space is layout of its neighbours.
+    // A marker of white space alone becomes layout of its neighbours.
     let mut out: Vec<Expr> = Vec::new();
     let mut layout = String::new();
     for item in flat {
@@ -358,29 +361,30 @@ fn sequence(items: Vec<Expr>) -> Expr {
     Expr::Sequence(out)
 }
 
-/// A marker as its pieces, so that a model may drop the white space between them. Where the spec lists other texts that
-/// do the same, any of them.
+/// A marker as its parts, so that a model may leave out the white space between them. If the spec lists alternatives
+/// for it, any of them is accepted.
 fn marker(spec: &FormatSpec, key: MarkerKey, role: Role) -> Expr {
     let text = spec.marker(key);
     let others = spec.alternatives.get(&key).map_or(&[][..], Vec::as_slice);
     if others.is_empty() {
-        return pieces(key, text, role);
+        return marker_parts(key, text, role);
     }
     let texts = std::iter::once(text).chain(others.iter().map(String::as_str));
     let choices: Vec<Expr> = texts
         .filter(|text| !MarkerText::new(text).is_layout())
-        .map(|text| sequence(vec![pieces(key, text, role)]))
+        .map(|text| sequence(vec![marker_parts(key, text, role)]))
         .collect();
     if MarkerText::new(text).is_layout() { Expr::Choice(choices).optional() } else { Expr::Choice(choices) }
 }
 
-fn pieces(key: MarkerKey, text: &str, role: Role) -> Expr {
+fn marker_parts(key: MarkerKey, text: &str, role: Role) -> Expr {
     let mut pieces = Vec::new();
     for (index, piece) in MarkerText::pieces(text).into_iter().enumerate() {
         let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
         let mut literal = literal(key, piece, role);
-        // A content marker that ends in a word needs the end of its line too: a longer word is not this marker.
-        if role == Role::ContentFrame
+        // A wrapper of the answer that ends in a word needs the line break after it too. Otherwise a longer word would
+        // be taken for it.
+        if role == Role::ContentWrapper
             && literal.core.ends_with(char::is_alphanumeric)
             && literal.after.starts_with('\n')
         {
@@ -389,7 +393,7 @@ fn pieces(key: MarkerKey, text: &str, role: Role) -> Expr {
         }
         pieces.push(Expr::Literal(literal));
     }
-    // A piece of white space alone is kept: `sequence` knows the neighbour that it belongs to.
+    // A part of white space alone is kept here; `sequence` moves it to its neighbour.
     Expr::Sequence(pieces)
 }
 
@@ -420,7 +424,7 @@ fn is_empty(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression begins with a tag that is long enough that prose does not hold it by chance.
+/// Whether an expression begins with a tag that is so long that prose hardly contains it by chance.
 fn is_tag(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(literal) => begins_tag(&literal.core) && literal.core.len() >= 4,
@@ -430,7 +434,7 @@ fn is_tag(expr: &Expr) -> bool {
     }
 }
 
-/// The first literal of a closing marker counts only where what follows may follow.
+/// Makes the first literal count only if something follows that may come after it.
 fn confirmed(expr: Expr) -> Expr {
     match expr {
         Expr::Literal(literal) => Expr::Literal(Literal { confirm: true, ..literal }),

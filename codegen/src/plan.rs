@@ -1,32 +1,32 @@
-//! The plan: the grammar of one assistant turn, made of literals, holes, sequence, choice, repetition and option.
+//! The plan: the grammar of one assistant turn, built from literals, holes, sequence, choice, repetition and option.
 //!
-//! It is the step between a spec and a [`Program`](unjinja_runtime::Program). No back end reads it. It must not know
-//! what a spec is: lowering writes it, determinizing reads it.
+//! It is the step between a spec and a [`Program`](unjinja_runtime::Program): lowering writes it, and it is then made
+//! deterministic. No back end reads it. It must not know what a spec is.
 
 use unjinja_runtime::abi_2::{self as program, Action, Origin};
 use unjinja_spec::MarkerKey;
 
-/// The grammar of one assistant turn of one model.
+/// The grammar of one assistant turn of a format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The whole turn.
     pub turn: Expr,
 }
 
-/// A piece of the grammar.
+/// An expression of the grammar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// A piece of a marker.
+    /// A part of a marker.
     Literal(Literal),
-    /// Something that the model fills in.
+    /// A place that the model fills in.
     Hole(Hole),
-    /// What reading has to do at this point; takes no text.
+    /// An action of the parser at this point. It consumes no text.
     Act(Action),
-    /// One after the other.
+    /// All of these, one after the other.
     Sequence(Vec<Expr>),
     /// One of these.
     Choice(Vec<Expr>),
-    /// Any number of times, also none.
+    /// Any number of times, including none.
     Repeat(Box<Expr>),
     /// Once or not at all.
     Option(Box<Expr>),
@@ -38,23 +38,23 @@ impl Expr {
         Expr::Sequence(Vec::new())
     }
 
-    /// Once or not at all.
+    /// This expression, once or not at all.
     pub fn optional(self) -> Self {
         Expr::Option(Box::new(self))
     }
 
-    /// Any number of times.
+    /// This expression, any number of times.
     pub fn repeated(self) -> Self {
         Expr::Repeat(Box::new(self))
     }
 }
 
-/// A piece of a marker: its core, and the white space that the template writes around it.
+/// A part of a marker: its core, and the white space that the template writes around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     /// The key of the spec that it comes from.
     pub key: MarkerKey,
-    /// What must stand there; neither empty nor with white space at its ends.
+    /// The text that is required. It is not empty and neither begins nor ends with white space.
     pub core: String,
     /// White space before the core.
     pub before: String,
@@ -62,37 +62,37 @@ pub struct Literal {
     pub after: String,
     /// What it is for.
     pub role: Role,
-    /// It counts only where what follows may legally follow.
+    /// Whether it counts only if something follows that may come after it.
     pub confirm: bool,
-    /// It is left to be read by what follows.
+    /// Whether it is recognised but not consumed; what follows reads it again.
     pub peek: bool,
     /// Whether a template writes it.
     pub origin: Origin,
 }
 
-/// What a literal is for. Plain text ends only at literals with certain roles.
+/// What a literal is for. Free text ends only at literals with certain roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Opens reasoning.
     ReasoningStart,
     /// Closes reasoning.
     ReasoningEnd,
-    /// Stands around the answer.
-    ContentFrame,
+    /// Opens or closes the wrapper around the answer.
+    ContentWrapper,
     /// May open a call.
     CallOpen,
-    /// Stands inside a call or between calls.
+    /// Occurs inside a call or between calls.
     Inner,
     /// Ends the turn.
     TurnEnd,
 }
 
-/// Something that the model fills in.
+/// A place that the model fills in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hole {
     /// What is read here.
     pub reads: program::Hole,
-    /// The roles of the literals at which plain text ends; empty for all that is no plain text.
+    /// The roles of the literals that end free text; empty for anything but free text.
     pub until: Vec<Role>,
 }
 

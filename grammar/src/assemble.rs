@@ -1,5 +1,5 @@
-//! A grammar from a plan, tools and options: which part of the turn it holds for, what triggers it, and what goes with
-//! it.
+//! Makes a grammar from a program, tools and options: decides for which part of the turn it holds and what triggers it,
+//! and collects what a sampler needs besides.
 
 use std::fmt;
 
@@ -9,39 +9,40 @@ use unjinja_runtime::{ChatParser, Tools, Trigger};
 use super::options::ToolChoice;
 use super::tool_rules::ToolRules;
 use super::trigger;
-use super::turn::{Offered, Rules, Turn};
+use super::turn::{Limits, Offered, Turn};
 use super::values::Wider;
 use super::{GrammarOptions, SchemaError};
 
 /// A grammar, and what a sampler needs with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grammar {
-    /// GBNF; its first rule is `root`. Empty where nothing is to be constrained.
+    /// The GBNF; its first rule is `root`. Empty if nothing has to be constrained.
     pub text: String,
-    /// The grammar holds from a trigger on, and until one comes all text is free. Else it holds for the whole turn.
+    /// Whether the grammar holds only from a trigger on; all text before the trigger is free. If false, it holds for
+    /// the whole turn.
     pub lazy: bool,
-    /// What a lazy grammar begins with.
+    /// The triggers of a lazy grammar.
     pub triggers: Vec<Trigger>,
-    /// Markers that a detokenizer must keep.
+    /// Special tokens that the detokenizer must keep as text.
     pub preserved_tokens: Vec<String>,
     /// Texts that end a turn.
     pub stops: Vec<String>,
-    /// What the prompt already wrote of what the grammar holds for: the sampler has to be given it first.
+    /// The part of the constrained text that the prompt already contains. The sampler must be fed with it first.
     pub prefill: String,
-    /// The markers of reasoning, for a reasoning budget.
+    /// The markers of reasoning; samplers use them for reasoning budgets.
     pub reasoning: Option<Reasoning>,
-    /// What the grammar accepts more widely than the schemas ask.
+    /// Where the grammar accepts more than the schemas allow.
     pub widened: Vec<Wider>,
 }
 
 /// The markers of reasoning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reasoning {
-    /// What opens it; empty where only the prompt does.
+    /// The opening marker; empty if only a prompt opens reasoning.
     pub start: String,
-    /// What closes it.
+    /// The closing marker.
     pub end: String,
-    /// It is open where the model's output begins.
+    /// Whether the model's output begins inside reasoning.
     pub open: bool,
 }
 
@@ -49,15 +50,15 @@ pub struct Reasoning {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrammarError {
-    /// The tool that was asked for is not offered.
+    /// The requested tool is not among the offered tools.
     UnknownTool(String),
-    /// A call was asked for, and no tool is offered.
+    /// A call is required, but no tool is offered.
     NoTools,
-    /// A call was asked for, and the format has none.
+    /// A call is required, but the format has no calls.
     NoCalls,
     /// The parser has no program: it was not made from a spec.
     NoProgram,
-    /// No value fits a schema. The tool whose schema it is; empty where it is the response's.
+    /// No value fits a schema. The name is that of the tool; it is empty for the response schema.
     Schema(String, SchemaError),
     /// No text fits: the schemas contradict themselves.
     Nothing,
@@ -83,7 +84,7 @@ impl fmt::Display for GrammarError {
 
 impl std::error::Error for GrammarError {}
 
-/// Makes a grammar of a program. `tools` is `None` if any tool with any arguments may be called.
+/// Makes the grammar of a program. If `tools` is `None`, any tool may be called with any arguments.
 ///
 /// ```
 /// use unjinja_grammar::{GrammarError, GrammarOptions, ToolChoice, grammar};
@@ -102,7 +103,7 @@ impl std::error::Error for GrammarError {}
 /// ```
 ///
 /// # Errors
-/// What was asked for cannot be had: a call without tools, or schemas that nothing satisfies.
+/// The options cannot be met: a call is required without tools, or no value fits a schema.
 pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
     if program.states.is_empty() {
         return Err(GrammarError::NoProgram);
@@ -122,7 +123,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
     let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     if offered.is_none() && options.response_schema.is_none() {
         let free = match tools {
-            // Nothing looks like a call by chance.
+            // With tools but no calls, text that looks like a call must be ruled out.
             Some(tools) => tools.is_empty() || options.tool_choice != ToolChoice::None,
             None => true,
         };
@@ -136,14 +137,14 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         _ => Vec::new(),
     };
     grammar.lazy = !triggers.is_empty();
-    let rules = Rules {
+    let limits = Limits {
         offered,
         required,
         parallel: options.parallel_tool_calls,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
     };
-    let turn = Turn::new(program, rules);
+    let turn = Turn::new(program, limits);
     let (text, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
     if let Some((tool, error)) = values.error {
         return Err(GrammarError::Schema(tool, error));
@@ -155,7 +156,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
     Ok(grammar)
 }
 
-/// What may be called; `None` where nothing may.
+/// The tools that may be called; `None` if none may.
 fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Result<Option<Offered>, GrammarError> {
     let named = match choice {
         ToolChoice::None => return Ok(None),
@@ -205,7 +206,7 @@ fn reasoning(program: &Program, open: bool) -> Option<Reasoning> {
     Some(Reasoning { start, end, open })
 }
 
-/// Grammars of any parser.
+/// Grammars for any parser.
 ///
 /// ```
 /// use unjinja_grammar::{GrammarExt, GrammarOptions};
@@ -219,10 +220,10 @@ fn reasoning(program: &Program, open: bool) -> Option<Reasoning> {
 /// }
 /// ```
 pub trait GrammarExt {
-    /// A grammar for a sampler, with each tool's schema compiled in.
+    /// The grammar for a sampler, with the schema of each tool compiled in.
     ///
     /// # Errors
-    /// What was asked for cannot be had: a call without tools, or schemas that nothing satisfies.
+    /// The options cannot be met: a call is required without tools, or no value fits a schema.
     fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError>;
 
     /// A grammar for calls of any tool with any arguments.

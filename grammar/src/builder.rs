@@ -1,30 +1,31 @@
-//! Collects rules: names them, shares equal ones, and brings repetitions into the form that the engine takes.
+//! Collects the rules of a grammar: names them, shares equal ones, and writes repetitions in a form that llama.cpp
+//! accepts.
 //!
-//! The engine copies what is repeated, and counts the copies of nested repetitions against one limit. So a repeated
-//! body is a rule of its own unless it is small, and a high count is made of chunks. The chunks are unambiguous: at any
-//! point two of them can be open, not as many as the text is long.
+//! llama.cpp copies a repeated expression, and counts the copies of nested repetitions against one limit. So a repeated
+//! body becomes a rule of its own unless it is small, and a high count is built from chunks. The chunks are
+//! unambiguous: at any point at most two of them can be open.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use super::expr::{Class, Expr, Repeat, choice, repeat, sequence};
+use super::expr::{Expr, Repeat, choice, repeat, sequence};
 use super::hash::Quick;
 use super::syntax::Syntax;
 
-/// The highest count that is written: the engine refuses the next one.
+/// The highest count that is written. llama.cpp refuses higher ones.
 pub const MAX_REPETITION: u32 = 1999;
-/// The highest `max` that is kept exactly, by way of chunks. What is above becomes open.
+/// The highest maximum that is kept exactly, by means of chunks. A higher one is dropped.
 pub const MAX_COUNT: u32 = 100_000;
-/// How often a chunk repeats.
+/// The number of repetitions in a chunk.
 const CHUNK: u32 = 1000;
-/// What a repeated group may weigh (in rules that the engine makes of it) and stay inline.
+/// A repeated group stays in place if llama.cpp makes at most so many rules of it.
 const LIGHT: u64 = 32;
-/// How long a name gets before it is numbered.
+/// Rule names are cut at this length.
 const NAME: usize = 48;
-/// The name of the rule at which a text begins.
+/// The name of the first rule of a grammar.
 pub(super) const ROOT: &str = "root";
 
-/// A rule of one builder.
+/// Identifies a rule of one builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(u32);
 
@@ -33,13 +34,13 @@ pub struct RuleId(u32);
 pub struct Rule {
     /// Letters, digits and `-`, distinct in its grammar.
     pub name: String,
-    /// What it matches. `None` only as long as it is reserved.
+    /// What it matches. `None` only while it is reserved.
     pub expr: Option<Expr>,
-    /// A line for people.
+    /// A comment of one line.
     pub comment: Option<String>,
 }
 
-/// The rules of a grammar in the making.
+/// The rules of a grammar while it is built.
 ///
 /// ```
 /// use unjinja_grammar::{Builder, Class, choice, many, sequence, text};
@@ -53,13 +54,13 @@ pub struct Rule {
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     rules: Vec<Rule>,
-    /// Names in use, and under a name without a number the last number given.
+    /// The names in use. For a name without a number: the last number that was added to it.
     names: HashMap<String, u32, Quick>,
-    /// Rules by the hash of what they match. Equal hashes are compared.
+    /// Rules by the hash of their expressions. Rules with equal hashes are compared.
     known: HashMap<u64, Vec<RuleId>, Quick>,
-    /// Rules that are found again by what they are for.
+    /// Rules that were kept for a purpose, to be found again.
     kept: HashMap<String, RuleId, Quick>,
-    /// How values are written.
+    /// The syntax in which values are written.
     syntax: Syntax,
 }
 
@@ -71,13 +72,13 @@ impl Builder {
         builder
     }
 
-    /// A rule for an expression: one that there is already, else a new one with a name like `hint`.
+    /// The rule for an expression. If there is none yet, a new one gets a name like `hint`.
     pub fn rule(&mut self, hint: &str, expr: impl Into<Expr>) -> RuleId {
         let expr = self.normal(hint, expr.into());
         self.intern(hint, expr)
     }
 
-    /// As [`rule`](Self::rule), with a comment if it is new.
+    /// Like [`rule`](Self::rule). A new rule gets a comment.
     pub fn rule_with_comment(&mut self, hint: &str, comment: &str, expr: impl Into<Expr>) -> RuleId {
         let before = self.rules.len();
         let rule = self.rule(hint, expr);
@@ -87,7 +88,8 @@ impl Builder {
         rule
     }
 
-    /// A rule that other rules can name before it is defined. It must be [defined](Self::define), or it matches nothing.
+    /// A rule that other rules can use before it is defined. It must be [defined](Self::define) later; until then it
+    /// matches nothing.
     pub fn reserve(&mut self, hint: &str) -> RuleId {
         self.add(hint, None)
     }
@@ -101,29 +103,29 @@ impl Builder {
         }
     }
 
-    /// Says what a rule is for, in one line.
+    /// Sets the comment of a rule: one line.
     pub fn comment(&mut self, rule: RuleId, comment: &str) {
         if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
             rule.comment = Some(comment.to_owned());
         }
     }
 
-    /// How values are written from here on.
+    /// Sets the syntax for values that are added from now on.
     pub fn set_syntax(&mut self, syntax: Syntax) {
         self.syntax = syntax;
     }
 
-    /// How values are written.
+    /// The syntax in which values are written.
     pub fn syntax(&self) -> &Syntax {
         &self.syntax
     }
 
-    /// The rule that was kept for this purpose, for the syntax that values are written in.
+    /// The rule that was [kept](Self::keep) for this purpose and the current syntax.
     pub fn kept(&self, purpose: &str) -> Option<RuleId> {
         self.kept.get(&format!("{}{purpose}", self.syntax.prefix())).copied()
     }
 
-    /// Keeps a rule for a purpose, so that it need not be made again to be shared.
+    /// Remembers a rule for a purpose and the current syntax, so that it is made once.
     pub fn keep(&mut self, purpose: &str, rule: RuleId) {
         self.kept.insert(format!("{}{purpose}", self.syntax.prefix()), rule);
     }
@@ -133,23 +135,23 @@ impl Builder {
         self.get(rule).map_or("", |rule| &rule.name)
     }
 
-    /// A rule of this builder.
+    /// A rule, if it belongs to this builder.
     pub fn get(&self, rule: RuleId) -> Option<&Rule> {
         self.rules.get(rule.0 as usize)
     }
 
-    /// How many rules there are, without the root.
+    /// The number of rules, without the root.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there is no rule yet.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether a rule matches any text at all: not if it can only ever go on to itself. Of rules that are reserved the
-    /// best is believed.
+    /// Whether a rule matches any text at all. A rule that can only ever lead back to itself does not. Reserved rules
+    /// are assumed to match something.
     pub fn matches_some(&self, rule: RuleId) -> bool {
         let mut reached = vec![rule];
         let mut seen: HashSet<RuleId> = HashSet::from([rule]);
@@ -162,7 +164,7 @@ impl Builder {
             }
             reached.extend(below.into_iter().filter(|rule| seen.insert(*rule)));
         }
-        // Rules mostly need those that come after them here: from behind, one round does nearly all.
+        // Rules mostly use rules that follow them here. So going backwards, one round finds nearly all.
         let mut good: HashSet<RuleId> = HashSet::new();
         loop {
             let before = good.len();
@@ -176,12 +178,6 @@ impl Builder {
                 return good.contains(&rule);
             }
         }
-    }
-
-    /// The grammar as text: the root, and the rules that it needs, in the order in which it needs them.
-    pub fn grammar(mut self, root: impl Into<Expr>) -> String {
-        let root = self.normal(ROOT, root.into());
-        super::write::write(&self.finish(root))
     }
 
     /// The rules of the grammar, the root first and only those that it needs, in the order in which it needs them.
@@ -236,7 +232,7 @@ impl Builder {
         RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX))
     }
 
-    /// A name that no rule has: the hint with what is no letter or digit as `-`, and a number if that is taken.
+    /// A name that is not in use: the hint with `-` for everything but letters and digits, and a number if needed.
     fn free_name(&mut self, hint: &str) -> String {
         let base = clean(hint);
         let mut number = self.names.get(&base).copied().unwrap_or(0);
@@ -252,7 +248,7 @@ impl Builder {
         }
     }
 
-    /// The expression in a form that the engine takes.
+    /// The same expression in a form that llama.cpp accepts.
     fn normal(&mut self, hint: &str, expr: Expr) -> Expr {
         match expr {
             expr if is_normal(&expr) => expr,
@@ -284,7 +280,7 @@ impl Builder {
         }
     }
 
-    /// Exactly so many times: chunks, chunks of chunks, and what is left.
+    /// The body exactly `count` times: chunks, chunks of chunks, and the rest.
     fn exactly(&mut self, hint: &str, body: &Expr, count: u32) -> Expr {
         if count <= MAX_REPETITION {
             return repeat(body.clone(), count, Some(count));
@@ -294,7 +290,7 @@ impl Builder {
         sequence([chunks, repeat(body.clone(), count % CHUNK, Some(count % CHUNK))])
     }
 
-    /// At most so many times: less than a chunk, or a chunk and at most the rest.
+    /// The body at most `count` times: less than a chunk, or a chunk and at most the rest.
     fn up_to(&mut self, hint: &str, body: &Expr, count: u32) -> Expr {
         if count <= MAX_REPETITION {
             return repeat(body.clone(), 0, Some(count));
@@ -309,7 +305,7 @@ impl Builder {
     }
 }
 
-/// The rules that an expression names, in order.
+/// The rules that an expression uses, in order.
 fn references(expr: &Expr, into: &mut Vec<RuleId>) {
     match expr {
         Expr::Rule(rule) => into.push(*rule),
@@ -319,7 +315,7 @@ fn references(expr: &Expr, into: &mut Vec<RuleId>) {
     }
 }
 
-/// Whether an expression matches some text, if these rules do.
+/// Whether an expression matches some text, if the rules in `good` do.
 fn matches_with(expr: &Expr, good: &HashSet<RuleId>) -> bool {
     match expr {
         Expr::Text(_) => true,
@@ -331,7 +327,7 @@ fn matches_with(expr: &Expr, good: &HashSet<RuleId>) -> bool {
     }
 }
 
-/// Whether what is repeated stays where it is.
+/// Whether a repeated body is written in place instead of as a rule.
 fn stays_inline(body: &Expr, min: u32, max: Option<u32>) -> bool {
     let counted = min > 1 || max.is_some_and(|max| max > 1);
     match body {
@@ -341,7 +337,7 @@ fn stays_inline(body: &Expr, min: u32, max: Option<u32>) -> bool {
     }
 }
 
-/// Whether an expression is in the form that the engine takes.
+/// Whether an expression is already in a form that llama.cpp accepts.
 fn is_normal(expr: &Expr) -> bool {
     match expr {
         Expr::Text(_) | Expr::Class(_) | Expr::Rule(_) => true,
@@ -363,7 +359,7 @@ fn is_normal(expr: &Expr) -> bool {
                 })
         }
         Expr::Choice(parts) => {
-            // Equal ones are found by those who make choices.
+            // `choice` has already removed equal alternatives.
             parts.len() != 1 && parts.iter().all(|part| !matches!(part, Expr::Choice(_)) && is_normal(part))
         }
         Expr::Repeat(this) => {
@@ -377,18 +373,18 @@ fn is_normal(expr: &Expr) -> bool {
     }
 }
 
-/// How many rules the engine makes of an expression in parentheses, at most.
+/// The number of rules that llama.cpp makes of an expression in parentheses, at most.
 fn weight(expr: &Expr) -> u64 {
     match expr {
         Expr::Text(_) | Expr::Class(_) => 0,
-        // A name that the engine sees for the first time counts as well.
+        // A rule that is used for the first time counts as well.
         Expr::Rule(_) => 1,
         Expr::Sequence(parts) | Expr::Choice(parts) => 1 + parts.iter().map(weight).sum::<u64>(),
         Expr::Repeat(this) => 1 + weight(&this.body) + u64::from(this.max.unwrap_or(1).saturating_sub(this.min)),
     }
 }
 
-/// What a name is made of: letters, digits, and single `-` between them. Never empty, never the root's.
+/// The hint as a rule name: letters, digits, and single `-` between them. Never empty.
 fn clean(hint: &str) -> String {
     let mut name = String::with_capacity(hint.len().min(NAME));
     for byte in hint.bytes() {
@@ -403,11 +399,6 @@ fn clean(hint: &str) -> String {
     }
     name.truncate(name.trim_end_matches('-').len());
     if name.is_empty() { "rule".to_owned() } else { name }
-}
-
-/// What matches nothing: the engine has no word for it.
-pub(super) fn nothing() -> Class {
-    Class::ranges([('\0', char::MAX)]).negate()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The expressions of a grammar's rules. A tree of plain data: what the engine can take of it is the builder's affair.
+//! The expressions of a grammar's rules: a tree of plain data. The limits of llama.cpp are not known here; the builder
+//! handles them.
 
 use super::RuleId;
 
@@ -11,22 +12,23 @@ pub enum Expr {
     Class(Class),
     /// What another rule matches.
     Rule(RuleId),
-    /// One after the other. None at all is the empty text.
+    /// All of these, one after the other. An empty sequence matches the empty text.
     Sequence(Vec<Expr>),
-    /// One of these. None at all matches nothing.
+    /// One of these. An empty choice matches nothing.
     Choice(Vec<Expr>),
-    /// The same several times.
+    /// An expression repeated.
     Repeat(Box<Repeat>),
 }
 
 /// An expression several times over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Repeat {
-    /// What is repeated. It must not match the empty text if `max` is open: the engine calls that left recursion.
+    /// What is repeated. If there is no maximum, it must not match the empty text: llama.cpp reports that as left
+    /// recursion.
     pub body: Expr,
-    /// At least so many times.
+    /// The minimum.
     pub min: u32,
-    /// At most so many times, or without end.
+    /// The maximum, if there is one.
     pub max: Option<u32>,
 }
 
@@ -34,7 +36,7 @@ impl Expr {
     /// The empty text.
     pub const EMPTY: Self = Self::Sequence(Vec::new());
 
-    /// Whether this is written as the empty text (not whether it can match it by way of other rules).
+    /// Whether this is the empty text itself. A rule that can match the empty text does not count.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -73,7 +75,8 @@ pub fn text(text: impl Into<String>) -> Expr {
     Expr::Text(text.into())
 }
 
-/// One after the other. Nested sequences become one, neighbouring texts one text. If a part matches nothing, so do all.
+/// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
+/// nothing, the result matches nothing.
 pub fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
     let mut flat: Vec<Expr> = Vec::new();
     for part in parts {
@@ -99,9 +102,9 @@ fn append(flat: &mut Vec<Expr>, part: Expr) {
     }
 }
 
-/// One of these. Nested choices become one; of equal ones the first stays.
+/// One of these. Nested choices are flattened; of equal alternatives the first stays.
 pub fn choice(alternatives: impl IntoIterator<Item = Expr>) -> Expr {
-    /// From here on equal ones are looked up, not compared one by one.
+    /// From this number on, equal alternatives are found by their hashes.
     const MANY: usize = 16;
     let mut flat: Vec<Expr> = Vec::new();
     for alternative in alternatives {
@@ -169,12 +172,12 @@ pub fn some(body: impl Into<Expr>) -> Expr {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Class {
     negated: bool,
-    /// Sorted, apart from each other, first and last of each.
+    /// Sorted and not overlapping; the first and last code point of each.
     ranges: Vec<(char, char)>,
 }
 
 impl Class {
-    /// The code points in these ranges (first and last of each). A range that ends before it begins has none.
+    /// The code points in these ranges (first and last of each). A range whose end is before its start is empty.
     pub fn ranges(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
         let mut sorted: Vec<(char, char)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
         sorted.sort_unstable();
@@ -193,35 +196,35 @@ impl Class {
         Self::ranges(characters.into_iter().map(|character| (character, character)))
     }
 
-    /// Any code point but NUL, which no text that a sampler writes has.
+    /// Any code point but NUL. A sampler never writes NUL.
     pub fn any() -> Self {
         Self::of(['\0']).negate()
     }
 
-    /// All others.
+    /// All code points that are not in this class.
     #[must_use]
     pub fn negate(mut self) -> Self {
         self.negated = !self.negated;
         self
     }
 
-    /// Whether it is written as what is not in the ranges.
+    /// Whether the ranges say what is *not* in the class.
     pub fn is_negated(&self) -> bool {
         self.negated
     }
 
-    /// The ranges, sorted and apart from each other.
+    /// The ranges, sorted and not overlapping.
     pub fn as_ranges(&self) -> &[(char, char)] {
         &self.ranges
     }
 
-    /// Whether a code point is in it.
+    /// Whether a code point is in the class.
     pub fn contains(&self, character: char) -> bool {
         let at = self.ranges.partition_point(|&(_, last)| last < character);
         self.ranges.get(at).is_some_and(|&(first, _)| first <= character) != self.negated
     }
 
-    /// What this and another class have in common.
+    /// The code points that are in both classes.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
         let (mine, theirs) = (self.positive(), other.positive());
@@ -236,12 +239,12 @@ impl Class {
         Self { negated: false, ranges: common }
     }
 
-    /// Whether no code point is in it.
+    /// Whether the class has no code points.
     pub fn is_empty(&self) -> bool {
         self.positive().is_empty()
     }
 
-    /// The ranges of what it matches, where those that it excludes are taken out of all.
+    /// The ranges of the code points in the class, also if the class is negated.
     pub fn positive(&self) -> Vec<(char, char)> {
         if !self.negated {
             return self.ranges.clone();

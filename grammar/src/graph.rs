@@ -1,36 +1,37 @@
-//! The rules of a turn while they are being found: a graph of numbered nodes, of which some turn out to lead nowhere
-//! (a call that may not be made, an argument that is not left). What leads nowhere is left out, and what is used once is
-//! written where it is used.
+//! The rules of a turn while they are collected: a graph of nodes.
+//!
+//! A node may turn out to match nothing (a call that is not allowed, an argument without a value). Such nodes are
+//! removed. A node that is used once is written in place of its use.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use super::{Builder, Expr, RuleId, choice, sequence};
 
-/// The number of a node.
+/// The index of a node.
 pub(super) type NodeId = usize;
 
-/// A part of a way.
+/// A part of an alternative.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
-    /// Something that is known already.
+    /// A finished expression.
     Expr(Expr),
     /// What another node matches.
     Node(NodeId),
 }
 
-/// One way through a node: its parts, in order.
-pub(super) type Way = Vec<Piece>;
+/// One alternative of a node: its parts, in order.
+pub(super) type Alternative = Vec<Piece>;
 
 /// A node.
 #[derive(Clone, Debug, Default)]
 struct Node {
     name: String,
     comment: Option<String>,
-    ways: Vec<Way>,
+    alternatives: Vec<Alternative>,
 }
 
-/// Nodes, each made for a key and filled later.
+/// The nodes. Each is made for a key and filled later.
 #[derive(Clone, Debug)]
 pub(super) struct Graph<K> {
     keys: HashMap<K, NodeId>,
@@ -43,7 +44,7 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         Self { keys: HashMap::new(), nodes: Vec::new(), waiting: VecDeque::new() }
     }
 
-    /// The node for a key. One that is new waits to be filled.
+    /// The node for a key. A new node is queued to be filled.
     pub(super) fn node(&mut self, key: K) -> NodeId {
         if let Some(&id) = self.keys.get(&key) {
             return id;
@@ -55,25 +56,31 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         id
     }
 
-    /// A node that has its ways already.
-    pub(super) fn filled(&mut self, name: impl Into<String>, ways: Vec<Way>) -> NodeId {
-        self.nodes.push(Node { name: name.into(), comment: None, ways });
+    /// A node without a key, filled at once.
+    pub(super) fn filled(&mut self, name: impl Into<String>, alternatives: Vec<Alternative>) -> NodeId {
+        self.nodes.push(Node { name: name.into(), comment: None, alternatives });
         self.nodes.len() - 1
     }
 
-    /// A node that waits to be filled.
+    /// The next node that has to be filled.
     pub(super) fn next(&mut self) -> Option<(K, NodeId)> {
         self.waiting.pop_front()
     }
 
     /// Fills a node.
-    pub(super) fn fill(&mut self, id: NodeId, name: impl Into<String>, comment: Option<String>, ways: Vec<Way>) {
+    pub(super) fn fill(
+        &mut self,
+        id: NodeId,
+        name: impl Into<String>,
+        comment: Option<String>,
+        alternatives: Vec<Alternative>,
+    ) {
         if let Some(node) = self.nodes.get_mut(id) {
-            *node = Node { name: name.into(), comment, ways };
+            *node = Node { name: name.into(), comment, alternatives };
         }
     }
 
-    /// Writes the nodes that `root` needs as rules. `None` where it matches nothing.
+    /// Writes the nodes that `root` needs as rules. `None` if `root` matches nothing.
     pub(super) fn write(mut self, root: NodeId, builder: &mut Builder) -> Option<Expr> {
         let lives = self.prune();
         if !lives.get(root).copied().unwrap_or(false) {
@@ -82,25 +89,25 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         let uses = self.uses(root);
         let mut writer =
             Writer { graph: &self.nodes, uses, rules: vec![None; self.nodes.len()], queue: VecDeque::new() };
-        let expr = writer.ways(root, builder, 0);
+        let expr = writer.alternatives(root, builder, 0);
         while let Some(id) = writer.queue.pop_front() {
             let Some(Some(rule)) = writer.rules.get(id).copied() else { continue };
-            let expr = writer.ways(id, builder, 0);
+            let expr = writer.alternatives(id, builder, 0);
             builder.define(rule, expr);
         }
         Some(expr)
     }
 
-    /// Takes out the ways that lead nowhere; says which nodes are left with any.
+    /// Removes the alternatives that match nothing. Returns for each node whether any is left.
     fn prune(&mut self) -> Vec<bool> {
         let mut lives = vec![false; self.nodes.len()];
         let mut users: Vec<Vec<(NodeId, usize)>> = vec![Vec::new(); self.nodes.len()];
         let mut missing: Vec<Vec<usize>> = Vec::with_capacity(self.nodes.len());
         let mut queue = Vec::new();
         for (id, node) in self.nodes.iter().enumerate() {
-            let mut counts = Vec::with_capacity(node.ways.len());
-            for (number, way) in node.ways.iter().enumerate() {
-                let nodes = way.iter().filter_map(|piece| match piece {
+            let mut counts = Vec::with_capacity(node.alternatives.len());
+            for (number, alternative) in node.alternatives.iter().enumerate() {
+                let nodes = alternative.iter().filter_map(|piece| match piece {
                     Piece::Node(node) => Some(*node),
                     Piece::Expr(_) => None,
                 });
@@ -118,16 +125,16 @@ impl<K: Clone + Eq + Hash> Graph<K> {
             missing.push(counts);
         }
         while let Some(id) = queue.pop() {
-            for (user, way) in std::mem::take(&mut users[id]) {
-                missing[user][way] -= 1;
-                if missing[user][way] == 0 && !std::mem::replace(&mut lives[user], true) {
+            for (user, alternative) in std::mem::take(&mut users[id]) {
+                missing[user][alternative] -= 1;
+                if missing[user][alternative] == 0 && !std::mem::replace(&mut lives[user], true) {
                     queue.push(user);
                 }
             }
         }
         for (node, missing) in self.nodes.iter_mut().zip(&missing) {
             let mut number = 0;
-            node.ways.retain(|_| {
+            node.alternatives.retain(|_| {
                 number += 1;
                 missing[number - 1] == 0
             });
@@ -135,13 +142,13 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         lives
     }
 
-    /// How often each node is used by those that the root needs.
+    /// How often each node is used, counting only nodes that the root needs.
     fn uses(&self, root: NodeId) -> Vec<usize> {
         let mut uses = vec![0; self.nodes.len()];
         let mut queue = vec![root];
         uses[root] = 2;
         while let Some(id) = queue.pop() {
-            for piece in self.nodes[id].ways.iter().flatten() {
+            for piece in self.nodes[id].alternatives.iter().flatten() {
                 if let Piece::Node(used) = piece {
                     uses[*used] += 1;
                     if uses[*used] == 1 {
@@ -154,7 +161,7 @@ impl<K: Clone + Eq + Hash> Graph<K> {
     }
 }
 
-/// How deep nodes that are used once are written into each other.
+/// Nodes that are used once are written into each other at most so deep.
 const INLINE: usize = 4;
 
 struct Writer<'g> {
@@ -165,14 +172,15 @@ struct Writer<'g> {
 }
 
 impl Writer<'_> {
-    fn ways(&mut self, id: NodeId, builder: &mut Builder, depth: usize) -> Expr {
+    fn alternatives(&mut self, id: NodeId, builder: &mut Builder, depth: usize) -> Expr {
         let graph = self.graph;
-        let ways: Vec<Expr> = graph[id].ways.iter().map(|way| self.way(way, builder, depth)).collect();
-        choice(ways)
+        let alternatives: Vec<Expr> =
+            graph[id].alternatives.iter().map(|alternative| self.alternative(alternative, builder, depth)).collect();
+        choice(alternatives)
     }
 
-    fn way(&mut self, way: &Way, builder: &mut Builder, depth: usize) -> Expr {
-        let parts: Vec<Expr> = way
+    fn alternative(&mut self, alternative: &Alternative, builder: &mut Builder, depth: usize) -> Expr {
+        let parts: Vec<Expr> = alternative
             .iter()
             .map(|piece| match piece {
                 Piece::Expr(expr) => expr.clone(),
@@ -184,8 +192,8 @@ impl Writer<'_> {
 
     fn node(&mut self, id: NodeId, builder: &mut Builder, depth: usize) -> Expr {
         let node = &self.graph[id];
-        if self.rules[id].is_none() && self.uses[id] == 1 && node.ways.len() == 1 && depth < INLINE {
-            return self.ways(id, builder, depth + 1);
+        if self.rules[id].is_none() && self.uses[id] == 1 && node.alternatives.len() == 1 && depth < INLINE {
+            return self.alternatives(id, builder, depth + 1);
         }
         if let Some(rule) = self.rules[id] {
             return rule.into();

@@ -1,11 +1,11 @@
-//! Hashes for names and rules: quick, and the same on every machine. Never for what must withstand collisions.
+//! A fast hash for names and rules, the same on every machine. It does not resist deliberate collisions.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Quick hashes. Those who choose names that collide make their own grammar slow, as far as its limits go.
+/// The fast hash. Names that are chosen to collide only make their own grammar slow, within its limits.
 pub(super) type Quick = BuildHasherDefault<Folded>;
 
-/// Bytes, eight at a time, folded by a multiplication.
+/// Folds eight bytes at a time with a multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Folded(u64);
 

@@ -1,13 +1,13 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Grammars for constrained sampling: GBNF as a tree, its writer, and JSON schemas compiled into it.
+//! The crate has three parts: GBNF as a tree with its writer, JSON schemas compiled into that tree, and the grammar of
+//! a turn made from a program.
 //!
-//! Nothing here knows a model or a format. Input may be hostile: whatever is given, the result is a grammar that the
-//! engine can load, or an error; depth, count and size are limited, and what is not expressed is reported.
+//! Nothing here knows a model or a format. Input may be hostile: the result is always a grammar that llama.cpp can
+//! load, or an error. Depth, count and size are limited, and everything that is not expressed is reported.
 
 mod assemble;
 mod builder;
-mod call;
 mod expr;
 mod graph;
 mod hash;
@@ -15,6 +15,7 @@ mod options;
 mod schema;
 mod subset;
 mod syntax;
+mod text_rules;
 mod tool_rules;
 mod trigger;
 mod turn;

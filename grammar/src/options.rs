@@ -1,10 +1,10 @@
-//! What a caller asks of a grammar.
+//! The options of a grammar.
 
 use serde_json::Value;
 
 use unjinja_runtime::Options;
 
-/// Whether, and which, tools are to be called.
+/// Whether the model must call tools, and which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model decides.
@@ -12,13 +12,13 @@ pub enum ToolChoice {
     Auto,
     /// At least one call.
     Required,
-    /// No call.
+    /// No call is allowed.
     None,
-    /// A call of the tool with this name.
+    /// At least one call, and only of this tool.
     Named(String),
 }
 
-/// What a caller asks of a grammar.
+/// The options of a grammar.
 ///
 /// ```
 /// use unjinja_grammar::{GrammarOptions, ToolChoice};
@@ -29,7 +29,7 @@ pub struct GrammarOptions {
     pub(crate) tool_choice: ToolChoice,
     pub(crate) parallel_tool_calls: bool,
     pub(crate) response_schema: Option<Value>,
-    /// What tells where the model's output begins.
+    /// Determines where the model's output begins.
     pub(crate) turn: Options,
     /// The thinking switch, if it was set.
     pub(crate) thinking: Option<bool>,
@@ -48,40 +48,39 @@ impl Default for GrammarOptions {
 }
 
 impl GrammarOptions {
-    /// Tool choice auto, parallel calls, no response schema, thinking as the template has it by default.
+    /// Tool choice auto, parallel calls, no response schema, and the template's default for thinking.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether, and which, tools are to be called.
+    /// Whether the model must call tools, and which.
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = choice;
         self
     }
 
-    /// Whether more than one call may be made (the default).
+    /// Whether more than one call may be made. The default is true.
     pub fn parallel_tool_calls(mut self, on: bool) -> Self {
         self.parallel_tool_calls = on;
         self
     }
 
-    /// The JSON schema that the answer must have. A Markdown code fence around the answer is allowed, for parsers take
-    /// it for syntax.
+    /// The JSON schema that the answer must match. A Markdown code fence around the answer is allowed, because parsers
+    /// remove it.
     pub fn response_schema(mut self, schema: Value) -> Self {
         self.response_schema = Some(schema);
         self
     }
 
-    /// What the template's thinking switch was set to. Where it was switched off, a grammar that holds for the whole
-    /// turn has no reasoning.
+    /// The value of the template's thinking switch. If it is off, a grammar for the whole turn has no reasoning.
     pub fn thinking(mut self, on: bool) -> Self {
         self.turn = self.turn.thinking(on);
         self.thinking = Some(on);
         self
     }
 
-    /// The rendered prompt, or its tail: what it already wrote of the assistant's turn. It takes precedence over
-    /// [`thinking`](Self::thinking) for where the output begins.
+    /// The rendered prompt or its end: the part of the assistant's turn that it already contains. It takes precedence
+    /// over [`thinking`](Self::thinking) in deciding where the output begins.
     pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
         self.turn = self.turn.generation_prompt(text);
         self

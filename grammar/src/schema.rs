@@ -1,28 +1,32 @@
 //! JSON schemas compiled into grammars of JSON.
 //!
-//! A schema says which values are valid, a grammar which texts are written. What the grammar fixes beyond the schema:
-//! properties come in the schema's order, those that it does not name after them; white space is bounded; a name and
-//! a value that the schema spells out are written as JSON writes them, with no other escapes. What a grammar cannot
-//! say it accepts more widely, and the report says so. No valid value is ever refused for its content.
+//! A schema says which values are valid; a grammar says which texts are written. The grammar fixes some choices:
+//! properties come in the schema's order, followed by those that the schema does not name; white space is bounded;
+//! names and values that the schema spells out are written without needless escapes. What a grammar cannot express, it
+//! accepts, and the report says so. No valid value is ever refused for its content.
 //!
-//! Schemas come from outside. Nothing here recurses deeper than a limit, and all work is under a budget; where one runs
-//! out, any value is accepted in that place, and reported.
+//! Schemas come from outside. Recursion is limited and all work has a budget. Where a limit is reached, any value is
+//! accepted, and that is reported.
 //!
-//! The way of a schema: [`flat`] takes references and combinations apart into alternatives of plain keywords;
-//! [`facts`] joins the keywords of one alternative; [`value`], [`object`], [`array`], [`number`] and [`string`] write
-//! what each type may be; [`check`] tests values that the schema itself gives.
+//! The path of a schema: [`alternatives`] resolves references and combinations into alternatives of plain keywords;
+//! [`constraints`] joins the keywords of one alternative; [`value`], [`object`], [`array`], [`number`] and [`string`]
+//! write what each type allows; [`check`] tests values that the schema itself contains.
 
+mod alternatives;
 mod array;
+mod bounds;
 mod check;
-mod facts;
-mod flat;
+mod condition;
+mod constraints;
 mod format;
 mod json;
 mod number;
 mod object;
-mod other;
+mod one_of;
+mod references;
 mod regex;
 mod string;
+mod types;
 mod value;
 
 use std::collections::HashMap;
@@ -31,19 +35,20 @@ use std::fmt;
 use serde_json::Value;
 
 use super::{Builder, Expr, RuleId};
-use flat::Part;
+use condition::Condition;
+use references::References;
 
-/// How many schemas are looked at.
+/// The maximum number of schemas that are compiled.
 const BUDGET: usize = 20_000;
-/// How deep schemas nest.
+/// The maximum depth of nested schemas.
 const DEPTH: usize = 64;
-/// How many reports are kept.
+/// The maximum number of reports.
 const REPORTS: usize = 1000;
 
-/// What the grammar accepts more widely than the schema.
+/// A keyword of a schema that the grammar does not enforce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Widened {
-    /// The schema that says it, as a JSON pointer into the whole.
+    /// The schema with the keyword, as a JSON pointer from the root.
     pub path: String,
     /// The keyword.
     pub keyword: String,
@@ -60,9 +65,9 @@ impl fmt::Display for Widened {
 /// A schema that no value fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError {
-    /// Where the contradiction is, as a JSON pointer into the whole.
+    /// The contradictory schema, as a JSON pointer from the root.
     pub path: String,
-    /// What contradicts.
+    /// The contradiction.
     pub why: String,
 }
 
@@ -74,7 +79,7 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Compiles a schema: what the values that fit it are written like, and what is accepted more widely.
+/// Compiles a schema. Returns the expression for the values that fit it, and the keywords that are not enforced.
 ///
 /// ```
 /// use serde_json::json;
@@ -90,7 +95,7 @@ impl std::error::Error for SchemaError {}
 /// ```
 ///
 /// # Errors
-/// A schema that no value fits.
+/// No value fits the schema.
 pub fn compile_schema(builder: &mut Builder, hint: &str, schema: &Value) -> Result<(Expr, Vec<Widened>), SchemaError> {
     let mut schemas = Schemas::new(builder, schema);
     let expr = schemas.compile(hint, schema)?;
@@ -112,7 +117,7 @@ pub fn any_string(builder: &mut Builder) -> Expr {
     json::string(builder).into()
 }
 
-/// White space as JSON has it, bounded, or none.
+/// White space of JSON: optional, and bounded.
 pub fn white_space(builder: &mut Builder) -> Expr {
     json::space(builder).into()
 }
@@ -122,26 +127,26 @@ pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
     json::spelled(builder, string)
 }
 
-/// What stands in a string, between the quotes of the builder's syntax.
+/// The inside of a string with quotes around it, in the syntax of the builder.
 pub(super) fn quoted(builder: &Builder, inside: Expr) -> Expr {
     json::quoted(builder, inside)
 }
 
-/// The schemas of one document, to be compiled one by one into the same builder.
+/// The schemas of one document. They are compiled one by one into the same builder.
 #[derive(Debug)]
 pub struct Schemas<'s, 'b> {
     builder: &'b mut Builder,
     root: &'s Value,
-    /// What is known of each combination of schemas.
-    known: HashMap<Vec<Part<'s>>, Known<'s>>,
-    /// Schemas by anchor and id, once they were looked for.
-    anchors: Option<other::Anchors<'s>>,
+    /// The result for each combination of conditions.
+    known: HashMap<Vec<Condition<'s>>, Known<'s>>,
+    references: References<'s>,
     budget: usize,
     depth: usize,
     reports: Vec<Report<'s>>,
 }
 
-/// A combination of schemas: being compiled (and the rule that stands for it, if it was met inside itself), or done.
+/// A combination of conditions: still being compiled (with the rule that stands for it, if it occurred inside itself),
+/// or finished.
 #[derive(Clone, Debug)]
 enum Known<'s> {
     Open(Option<RuleId>),
@@ -155,7 +160,7 @@ struct Report<'s> {
     why: &'static str,
 }
 
-/// Why nothing fits, and the schema that says so, where it is known.
+/// Why no value fits, and the schema that says so, if it is known.
 #[derive(Clone, Debug)]
 struct Impossible<'s> {
     schema: Option<&'s Value>,
@@ -169,21 +174,21 @@ fn impossible<'s, T>(schema: Option<&'s Value>, why: &'static str) -> Outcome<'s
 }
 
 impl<'s, 'b> Schemas<'s, 'b> {
-    /// The schemas of a document: references lead into it, reports are relative to it.
+    /// The schemas of a document. References are resolved in it, and reports are relative to it.
     pub fn new(builder: &'b mut Builder, root: &'s Value) -> Self {
         let known = HashMap::new();
-        Self { builder, root, known, anchors: None, budget: BUDGET, depth: 0, reports: Vec::new() }
+        Self { builder, root, known, references: References::new(root), budget: BUDGET, depth: 0, reports: Vec::new() }
     }
 
-    /// What a schema of the document allows.
+    /// The values that a schema of the document allows.
     ///
     /// # Errors
-    /// If no value fits it.
+    /// No value fits the schema.
     pub fn compile(&mut self, hint: &str, schema: &'s Value) -> Result<Expr, SchemaError> {
-        self.value(hint, vec![Part::Schema(schema)]).map_err(|impossible| self.error(&impossible))
+        self.value(hint, vec![Condition::Schema(schema)]).map_err(|impossible| self.error(&impossible))
     }
 
-    /// What was accepted more widely so far, each once, in the order of the document.
+    /// The keywords that were not enforced so far, each once, in the order of the document.
     pub fn widened(&self) -> Vec<Widened> {
         let wanted = self.reports.iter().filter_map(|report| report.schema).collect();
         let paths = paths(self.root, wanted);
@@ -207,7 +212,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
         SchemaError { path, why: impossible.why.to_owned() }
     }
 
-    /// Notes that something is accepted more widely.
+    /// Reports a keyword that is not enforced.
     fn report(&mut self, schema: Option<&'s Value>, keyword: &'static str, why: &'static str) {
         if self.reports.len() < REPORTS {
             self.reports.push(Report { schema, keyword, why });
@@ -219,11 +224,12 @@ impl<'s, 'b> Schemas<'s, 'b> {
     }
 }
 
-/// Where each of these values stands in a document: how many stand before it, and its JSON pointer.
+/// The position of each of these values in a document: the number of values before it, and its JSON pointer.
 fn paths<'s>(root: &'s Value, wanted: Vec<&'s Value>) -> HashMap<*const Value, (usize, String)> {
     let wanted: std::collections::HashSet<*const Value> = wanted.into_iter().map(std::ptr::from_ref).collect();
     let mut found = HashMap::new();
-    // Values to look at, each with its parent's number and its own name; parents stay until their children are done.
+    // Values still to visit, each with the index of its parent and its own name. The parents are kept to build the
+    // pointers.
     let mut seen: Vec<(usize, String)> = Vec::new();
     let mut pending = vec![(root, 0, String::new())];
     while let Some((value, parent, name)) = pending.pop() {

@@ -1,23 +1,23 @@
-//! Some of several things, in their order: optional properties in any subset, in linear size.
+//! Any subset of several items in a fixed order. Optional properties are written this way; the size is linear.
 
 use super::{Builder, Expr, choice, many, option, sequence};
 
-/// One of the things.
+/// One of the items.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What it is.
+    /// What it matches.
     pub expr: Expr,
     /// A name for the rule that begins with it.
     pub name: String,
-    /// Whether it must be there.
+    /// Whether it must be present.
     pub required: bool,
 }
 
-/// Any of the items in their order, those that are required always, then any number of `extra`, with `between` between
-/// any two. Matches the empty text if nothing is required.
+/// Any subset of the items in their order that has all required ones, then any number of `extra`; with `between`
+/// between any two. It matches the empty text if nothing is required.
 ///
-/// From each item on there is one rule: this item and what may follow it, or, if it may be left out, what the next
-/// item's rule says. So there are as many rules as items, and what stands between is read once.
+/// There is one rule per item: the item and what may follow it, or, if the item is optional, the rule of the next item.
+/// So the size is linear, and `between` is read once.
 pub fn subset(builder: &mut Builder, hint: &str, items: Vec<Item>, extra: Option<Expr>, between: &Expr) -> Expr {
     let all_optional = !items.iter().any(|item| item.required);
     match one_or_more(builder, hint, items, extra, between) {
@@ -27,7 +27,7 @@ pub fn subset(builder: &mut Builder, hint: &str, items: Vec<Item>, extra: Option
     }
 }
 
-/// As [`subset`], but never empty. `None` if there is nothing that it could have.
+/// Like [`subset`], but never empty. `None` if there is nothing that could be written.
 pub fn one_or_more(
     builder: &mut Builder,
     hint: &str,
@@ -35,7 +35,7 @@ pub fn one_or_more(
     extra: Option<Expr>,
     between: &Expr,
 ) -> Option<Expr> {
-    // What begins with the item at hand or one behind it; and whether one of those is required.
+    // The rule that begins with this item or a later one, and whether one of those is required.
     let mut from = extra.map(|extra| {
         let again = sequence([between.clone(), extra.clone()]);
         sequence([extra, many(again)])

@@ -1,33 +1,30 @@
-//! How values are written: as JSON, as Python literals, or with strings that stand raw.
+//! The syntax in which a format writes values: JSON, Python literals, or raw strings.
 
-use super::until::{Class as Chars, Stop, Until, Way};
-use super::{Builder, Class, Expr, RuleId, choice, text};
-
-/// How values are written.
+/// The syntax in which values are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
     /// JSON.
     #[default]
     Json,
-    /// Python literals; what JSON spells otherwise may be spelled so, too.
+    /// Python literals. Where JSON differs (`true`, `null`), it is accepted too.
     Python,
-    /// Strings stand raw between these quotes, and do not hold the character at which those, or what ends a string
-    /// without quotes, begin. Keys need no quotes.
+    /// Strings are written raw between these quotes. They cannot contain the first character of the quote or of the
+    /// marker that ends them. Keys need no quotes.
     Raw {
-        /// The quotes; empty where there are none.
+        /// The quote; empty if there is none.
         quote: String,
-        /// The character.
+        /// The character that a string cannot contain.
         stop: char,
     },
 }
 
 impl Syntax {
-    /// Strings between a quote token.
+    /// Raw strings between a quote token.
     pub fn quoted(quote: &str) -> Self {
         Self::Raw { quote: quote.to_owned(), stop: quote.chars().next().unwrap_or('"') }
     }
 
-    /// What the names of its rules begin with.
+    /// The prefix of the names of its rules.
     pub(super) fn prefix(&self) -> &'static str {
         match self {
             Self::Json => "",
@@ -36,63 +33,3 @@ impl Syntax {
         }
     }
 }
-
-/// A set of characters as an expression.
-pub(super) fn class(chars: &Chars) -> Expr {
-    let class = Class::of(chars.chars.iter().copied());
-    match chars.chars.as_slice() {
-        [only] if !chars.negated => text(only.to_string()),
-        _ if chars.negated => class.negate().into(),
-        _ => class.into(),
-    }
-}
-
-/// Text up to a marker, and the marker.
-pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
-    let until = Until::new(&[Stop { core, confirm: Vec::new(), peek: false }]);
-    let rules: Vec<RuleId> = until.points.iter().map(|_| builder.reserve(name)).collect();
-    for (point, rule) in until.points.iter().zip(&rules) {
-        let ways = point.ways.iter().map(|way| match way {
-            Way::Char(chars, next) => super::sequence([class(chars), rules[*next].into()]),
-            Way::Stop(char, _) => text(char.to_string()),
-            Way::Peek(_) => Expr::EMPTY,
-        });
-        builder.define(*rule, choice(ways));
-    }
-    rules.first().map_or(Expr::EMPTY, |&rule| rule.into())
-}
-
-/// A name of at most `most` characters of `class`, none of `known`.
-pub(super) fn other_than(builder: &mut Builder, known: &[&str], class: &Class, most: u32) -> Expr {
-    let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().collect()).collect();
-    known.sort_unstable();
-    known.dedup();
-    rest_of_other(builder, &known, 0, class, most)
-}
-
-/// The rest of a name that begins as all of `known` do up to `at`, and is none of them.
-fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, class: &Class, most: u32) -> Expr {
-    let mut ways: Vec<Expr> = Vec::new();
-    let mut firsts: Vec<char> = Vec::new();
-    // The shortest comes first; it is complete here.
-    let complete = known.first().is_some_and(|name| name.len() == at);
-    let mut from = usize::from(complete);
-    while let Some(&first) = known.get(from).and_then(|name| name.get(at)) {
-        let end = known[from..].iter().position(|name| name.get(at) != Some(&first)).map_or(known.len(), |n| from + n);
-        if class.contains(first) && at < DEPTH {
-            let rest = rest_of_other(builder, &known[from..end], at + 1, class, most);
-            ways.push(super::sequence([text(first.to_string()), rest]));
-        }
-        firsts.push(first);
-        from = end;
-    }
-    let other = Class::of(firsts).negate().intersect(class);
-    ways.push(super::sequence([other.into(), super::repeat(class.clone(), 0, Some(most.saturating_sub(1)))]));
-    if at > 0 && !complete {
-        ways.push(Expr::EMPTY);
-    }
-    builder.rule("other-name", choice(ways)).into()
-}
-
-/// How many characters of names are told apart; a name that shares as many with a known one is not written.
-const DEPTH: usize = 256;

@@ -1,14 +1,14 @@
-//! What a grammar has to know of the tools that may be called: their arguments, which are required, and in which order they
-//! may stand. It reads schemas and makes no rules.
+//! What a grammar needs to know about the tools: their arguments, which are required, and in which order they may come.
+//! This file reads schemas and makes no rules.
 
 use serde_json::Value;
 use unjinja_runtime::{Tool, Tools, Types};
 
-/// Which arguments of a call are written, as far as it matters.
-pub(super) type Done = u32;
+/// Which arguments of a call are written, as far as it matters. Its meaning depends on the [`Order`].
+pub(super) type Written = u32;
 
-/// So many arguments may stand in any order, each once: each set of them is a rule.
-const ANY_ORDER: usize = 4;
+/// Up to so many arguments may come in any order, each once. Each subset needs a rule.
+const MAX_FREE_ORDER: usize = 4;
 
 /// A tool, as the grammar sees it.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct ToolRules {
     pub(super) name: String,
     pub(super) parameters: Value,
     pub(super) properties: Vec<Property>,
-    /// Whether other arguments may be given.
+    /// Whether arguments that the schema does not name are allowed.
     pub(super) open: bool,
     pub(super) order: Order,
 }
@@ -30,20 +30,20 @@ pub(super) struct Property {
     pub(super) required: bool,
 }
 
-/// In which order tagged arguments may stand.
+/// In which order tagged arguments may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Any, each once.
+    /// In any order, each once.
     Any,
-    /// Any; those that are not required more than once.
+    /// In any order; optional arguments may be repeated.
     Required,
-    /// Required ones in the schema's order, others anywhere and more than once.
+    /// Required arguments in the schema's order; optional ones anywhere, and they may be repeated.
     Schema,
 }
 
 impl ToolRules {
     pub(super) fn new(tools: &Tools, tool: &Tool) -> Self {
-        let mut found = Found::default();
+        let mut found = NamedArguments::default();
         found.collect(&tool.parameters, &tool.parameters, 0);
         let properties: Vec<Property> = found
             .properties
@@ -57,12 +57,12 @@ impl ToolRules {
             .collect();
         let required = properties.iter().filter(|property| property.required).count();
         let order = match () {
-            () if properties.len() <= ANY_ORDER => Order::Any,
-            () if required <= ANY_ORDER => Order::Required,
+            () if properties.len() <= MAX_FREE_ORDER => Order::Any,
+            () if required <= MAX_FREE_ORDER => Order::Required,
             () => Order::Schema,
         };
         let (name, mut parameters) = (tool.name.clone(), tool.parameters.clone());
-        // Arguments are an object, whether a schema says so or not.
+        // Arguments are always an object, even if the schema does not say so.
         if let Some(schema) = parameters.as_object_mut()
             && !schema.contains_key("type")
             && !schema.contains_key("$ref")
@@ -72,33 +72,33 @@ impl ToolRules {
         Self { name, parameters, properties, open: !found.closed, order }
     }
 
-    /// A tool of which nothing is known.
+    /// A tool about which nothing is known.
     pub(super) fn any() -> Self {
         let (name, parameters) = ("any".to_owned(), Value::Bool(true));
         Self { name, parameters, properties: Vec::new(), open: true, order: Order::Any }
     }
 
-    /// What is written once this argument is, too. `None` where it may not stand now.
-    pub(super) fn write(&self, done: Done, property: usize) -> Option<Done> {
+    /// The arguments that are written after this one. `None` if it may not come now.
+    pub(super) fn with_written(&self, written: Written, property: usize) -> Option<Written> {
         let required = self.properties[property].required;
         let before = |n: usize| self.properties[..n].iter().filter(|p| p.required).count();
         match self.order {
-            Order::Any => bit(done, property),
-            Order::Required if required => bit(done, before(property)),
-            Order::Schema if required => (done as usize == before(property)).then_some(done + 1),
-            Order::Required | Order::Schema => Some(done),
+            Order::Any => bit(written, property),
+            Order::Required if required => bit(written, before(property)),
+            Order::Schema if required => (written as usize == before(property)).then_some(written + 1),
+            Order::Required | Order::Schema => Some(written),
         }
     }
 
-    /// Whether all that is required is written.
-    pub(super) fn is_complete(&self, done: Done) -> bool {
+    /// Whether all required arguments are written.
+    pub(super) fn is_complete(&self, written: Written) -> bool {
         let required = self.properties.iter().filter(|property| property.required).count();
         match self.order {
             Order::Any => {
-                self.properties.iter().enumerate().all(|(at, property)| !property.required || done & (1 << at) != 0)
+                self.properties.iter().enumerate().all(|(at, property)| !property.required || written & (1 << at) != 0)
             }
-            Order::Required => done.count_ones() as usize == required,
-            Order::Schema => done as usize == required,
+            Order::Required => written.count_ones() as usize == required,
+            Order::Schema => written as usize == required,
         }
     }
 
@@ -107,22 +107,22 @@ impl ToolRules {
     }
 }
 
-fn bit(done: Done, at: usize) -> Option<Done> {
-    (done & (1 << at) == 0).then_some(done | 1 << at)
+fn bit(written: Written, at: usize) -> Option<Written> {
+    (written & (1 << at) == 0).then_some(written | 1 << at)
 }
 
 /// The arguments that a schema names.
 #[derive(Default)]
-struct Found {
+struct NamedArguments {
     properties: Vec<(String, Value)>,
     required: Vec<String>,
     closed: bool,
 }
 
-/// How deep references and combinations are followed.
+/// References and combinations of schemas are followed at most so deep.
 const DEPTH: usize = 16;
 
-impl Found {
+impl NamedArguments {
     fn collect(&mut self, root: &Value, schema: &Value, depth: usize) {
         let Some(object) = schema.as_object() else { return };
         if depth > DEPTH {
@@ -142,7 +142,7 @@ impl Found {
         for part in object.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.collect(root, part, depth + 1);
         }
-        // What only some alternatives name may be given, and need not.
+        // Arguments that only some alternatives name are optional.
         for key in ["anyOf", "oneOf"] {
             for part in object.get(key).and_then(Value::as_array).into_iter().flatten() {
                 let mut inner = Self::default();
@@ -161,7 +161,7 @@ impl Found {
     }
 }
 
-/// The schema that a `$ref` leads to.
+/// The schema that a `$ref` refers to, if it is in the same document.
 pub(super) fn parameters_target<'s>(root: &'s Value, schema: &'s Value) -> Option<&'s Value> {
     root.pointer(schema.get("$ref")?.as_str()?.strip_prefix('#')?)
 }

@@ -1,8 +1,8 @@
-//! What a lazy grammar begins with: the markers that announce a call.
+//! The triggers of a lazy grammar: the markers that announce a call.
 //!
-//! A marker that says so by itself is a word. Where it does not (it may also end the turn, it is punctuation, or a
-//! call inside reasoning is none), a pattern says what must stand before and behind it; its group is where the grammar
-//! begins.
+//! If a marker is unmistakable, the trigger is a word. Otherwise it is a pattern that also says what must come before
+//! and after the marker: if the marker may end the turn, if it is only punctuation, or if calls inside reasoning must
+//! be skipped. The group of the pattern is where the grammar begins.
 
 use std::cmp::Reverse;
 
@@ -11,19 +11,20 @@ use unjinja_runtime::abi_2::{Action, CallShape, Confirm, Hole, Marker, Program, 
 
 use super::turn::Offered;
 
-/// What begins calls.
+/// The triggers of a grammar; none if no trigger can announce the calls safely.
 pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     let text = program.content;
     let content = openers(program, text);
     let starting = openers(program, program.start);
-    // Where the marker of something else begins like that of a call, no trigger can tell: the whole turn has to be held.
+    // If another marker begins with the text of a call's marker, no trigger can tell them apart. The grammar must then
+    // hold for the whole turn.
     let others = program.state(text).into_iter().flat_map(|state| state.arrows());
     let mut others = others.filter(|(m, step)| m.confirm != Confirm::End && !step.actions.contains(&Action::Speculate));
     if others.any(|(other, _)| content.iter().any(|(marker, _)| other.core.starts_with(&*marker.core))) {
         return Vec::new();
     }
     let inside = program.reasoning.map(|state| openers(program, state));
-    // A call inside reasoning is none: the pattern has to skip it.
+    // Text in reasoning that looks like a call is not a call. The pattern has to skip it.
     let skip = match &inside {
         Some(inside) if content.iter().any(|(marker, _)| !inside.iter().any(|(m, _)| m.core == marker.core)) => {
             skip_reasoning(program)
@@ -44,8 +45,8 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
             (None, None) => Trigger::Word(marker.core.clone()),
             (behind, skip) => {
                 let behind = behind.unwrap_or_else(|| escaped(&marker.core));
-                // The engine searches. It recurs for every character that a pattern repeats over: where nothing has to
-                // be skipped, nothing must be, for the stack ends at some ten thousand.
+                // llama.cpp searches for the pattern with std::regex, which recurses for every repeated character and
+                // overflows the stack after some ten thousand. So the pattern skips text only if it must.
                 let pattern = match skip {
                     Some(skip) => format!("^{skip}({behind})"),
                     None => format!("({behind})"),
@@ -57,8 +58,8 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
             triggers.push(trigger);
         }
     }
-    // The engine takes the first that it finds. Where one is the end of another, both come to be at once, and the longer
-    // is what was written.
+    // llama.cpp uses the first trigger that matches. If one word ends with another, both match at the same place, and
+    // the longer one is right.
     triggers.sort_by_key(|trigger| match trigger {
         Trigger::Word(word) => Reverse(word.len()),
         Trigger::Pattern(_) => Reverse(0),
@@ -66,7 +67,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     triggers
 }
 
-/// The markers of a state that may open a call, and where they lead.
+/// The markers of a state that may open a call, and the states after them.
 fn openers(program: &Program, state: StateId) -> Vec<(&Marker, StateId)> {
     let Some(state) = program.state(state) else { return Vec::new() };
     state.arrows().filter(|(_, step)| step.does(&Action::Speculate)).map(|(marker, step)| (marker, step.next)).collect()
@@ -80,7 +81,7 @@ fn shape(program: &Program, state: StateId) -> Option<&CallShape> {
     }
 }
 
-/// The markers that have to stand in a state, as a pattern.
+/// The markers of which one must come in a state, as a pattern.
 fn forced(program: &Program, state: StateId) -> Option<String> {
     let node = program.state(state)?;
     if node.hole.is_some() || node.otherwise.is_some() || node.end.is_some() || node.markers.list().is_empty() {
@@ -90,7 +91,7 @@ fn forced(program: &Program, state: StateId) -> Option<String> {
     Some(format!("\\s*(?:{})", cores.join("|")))
 }
 
-/// The beginning of a call that nothing but JSON announces, as a pattern.
+/// The beginning of a call that is announced by JSON alone, as a pattern.
 fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
     let names: Vec<String> = match offered {
         Offered::Any => Vec::new(),
@@ -111,7 +112,7 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
             format!("\"{}\"\\s*:\\s*\\{{\\s*\"{}\"\\s*:\\s*\"{name}\"", field(function), field(&shape.name_field))
         }
     };
-    // Other keys may stand before the name.
+    // Other keys may come before the name.
     let others: Vec<String> =
         shape.keys.iter().chain(Some(&shape.id_field)).filter(|key| !key.is_empty()).map(|key| field(key)).collect();
     let others = match others.is_empty() {
@@ -124,7 +125,7 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
     format!("{list}\\{{\\s*{others}{named}")
 }
 
-/// Text in which all reasoning that is opened is closed.
+/// Text in which every opened reasoning block is closed, as a pattern.
 fn skip_reasoning(program: &Program) -> Option<String> {
     let pick = |state: StateId, action: Action| {
         let mut both = program.state(state)?.arrows();
@@ -135,7 +136,7 @@ fn skip_reasoning(program: &Program) -> Option<String> {
     Some(format!("(?:{start}[\\s\\S]*?{end}|(?!{start})[\\s\\S])*?"))
 }
 
-/// A text as a pattern that matches it.
+/// The pattern that matches exactly this text.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for char in text.chars() {

@@ -1,13 +1,18 @@
-//! The rules of one turn. The machine that reads a turn is walked together with what a grammar has to remember beside
-//! it: whether a call was made, which tool is being called, which of its arguments are written. Where those forbid a
-//! step, there is no rule for it. So a grammar writes what the parser reads, and no other syntax is known here.
+//! The rules of one turn, found by walking the states of the program.
 //!
-//! A turn that has made a call goes on with further calls or ends; it goes back to plain text only where templates
-//! write an answer behind calls.
+//! A grammar has to remember more than the state: whether a call was made, which tool is being called, and which of its
+//! arguments are written. A `Position` holds all of it. Each position becomes a node of a graph; its alternatives are
+//! the transitions that are allowed from there. So a grammar accepts what the parser reads, and no syntax of any format
+//! is known here.
+//!
+//! Once a turn has made a call, it continues with further calls or ends. It returns to plain text only if templates
+//! write an answer after calls.
 
+mod arguments;
+mod call_object;
+mod markers;
 mod names;
 mod text;
-mod ways;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,134 +21,148 @@ use serde_json::Value;
 
 use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Origin, Program, State, StateId, Transition};
 
-use super::graph::{Graph, NodeId, Piece, Way};
+use super::graph::{Alternative, Graph, NodeId, Piece};
 use super::syntax::Syntax;
-use super::tool_rules::{Done, ToolRules};
+use super::tool_rules::{ToolRules, Written};
+use super::until::Until;
 use super::values::Values;
 use super::{Builder, text};
-use text::Table;
 
-pub(super) use names::spaced_before;
-
-/// What may be called.
+/// Which tools may be called.
 pub(super) enum Offered {
-    /// Tools of any name, with any arguments.
+    /// Any tool, with any arguments.
     Any,
-    /// These.
+    /// These tools only.
     These(Rc<[ToolRules]>),
 }
 
-/// What a grammar of a turn has to hold to.
-pub(super) struct Rules<'a> {
-    /// What may be called; nothing where calls are not allowed.
+/// What is allowed and required in a turn.
+pub(super) struct Limits<'a> {
+    /// The tools that may be called; `None` if calls are not allowed.
     pub(super) offered: Option<Offered>,
-    /// A call has to be made.
+    /// At least one call must be made.
     pub(super) required: bool,
     /// More than one call may be made.
     pub(super) parallel: bool,
     /// Reasoning may be written.
     pub(super) reasoning: bool,
-    /// The schema that the answer must have.
+    /// The JSON schema of the answer.
     pub(super) response: Option<&'a Value>,
 }
 
-/// The call that is open.
+/// The call that is open at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Call {
-    /// None, or its name is not known yet.
+    /// No call, or a call whose name is not known yet.
     None,
-    /// Of any tool.
+    /// A call of any tool.
     Any,
-    /// Of this tool, with so many of its arguments written.
-    Tool(usize, Done),
+    /// A call of the tool with this index, and which of its arguments are written.
+    Tool(usize, Written),
 }
 
-/// A state of the machine, and what has to be remembered beside it.
+/// A state of the program, and what a grammar has to remember besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct At {
+pub(super) struct Position {
     pub(super) state: StateId,
     /// A call was made or is open.
     pub(super) called: bool,
-    /// The answer that a schema asks for was written.
+    /// The answer that has to match a schema was written.
     pub(super) answered: bool,
     pub(super) call: Call,
 }
 
-impl At {
-    /// A state of a turn in which nothing was called.
+impl Position {
+    /// A position in a turn without calls so far.
     pub(super) fn new(state: StateId) -> Self {
         Self { state, called: false, answered: false, call: Call::None }
     }
 }
 
-/// What a node of the graph is made for.
+/// What a node of the graph stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    /// What may come in a state.
-    At(At),
-    /// A point of the text that stands in a state.
-    Text(At, usize),
-    /// A point of an argument's raw text: its rules return behind the marker that closes it.
+pub(super) enum NodeKey {
+    /// What may come at a position.
+    Position(Position),
+    /// A state of the automaton of free text at a position.
+    Text(Position, usize),
+    /// A state of the automaton of an argument's raw text. Its rules end after the marker that closes the argument.
     Value(StateId, usize),
 }
 
-/// An argument: the state of its name, the tool, and which of its properties it is, if any.
+/// Free text at a position: its automaton, and the positions that each of its stops leads to.
+struct Table {
+    until: Until,
+    exits: Vec<Vec<Position>>,
+}
+
+/// Identifies an argument: the state of its name, the index of the tool, and the index of its property, if the schema
+/// names it.
 pub(super) type ArgumentKey = (StateId, usize, Option<usize>);
 
-/// A turn in the making.
+/// The grammar of a turn while it is being built.
 pub(super) struct Turn<'a> {
     pub(super) program: &'a Program,
-    pub(super) rules: Rules<'a>,
+    pub(super) limits: Limits<'a>,
     pub(super) builder: Builder,
     pub(super) values: Values,
-    pub(super) graph: Graph<Key>,
-    tables: HashMap<Key, Rc<Table>>,
-    /// The rules of single arguments.
+    pub(super) graph: Graph<NodeKey>,
+    tables: HashMap<NodeKey, Rc<Table>>,
+    /// The node of each argument, and the state after it; `None` if no value fits.
     pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, StateId)>>,
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(program: &'a Program, rules: Rules<'a>) -> Self {
+    pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
         let (builder, values) = (Builder::new(), Values::default());
-        Self { program, rules, builder, values, graph: Graph::new(), tables: HashMap::new(), arguments: HashMap::new() }
+        Self {
+            program,
+            limits,
+            builder,
+            values,
+            graph: Graph::new(),
+            tables: HashMap::new(),
+            arguments: HashMap::new(),
+        }
     }
 
-    /// The grammar of the whole turn from a state on. `None` where nothing fits.
+    /// The grammar of the whole turn from a state on, and `None` if no text fits it. `read` is the beginning of a
+    /// marker that the prompt ends with.
     pub(super) fn whole(mut self, state: StateId, read: &str) -> (Option<String>, Values) {
         let root = if read.is_empty() {
-            self.graph.node(Key::At(At::new(state)))
+            self.graph.node(NodeKey::Position(Position::new(state)))
         } else {
-            let ways = self.rest_of_markers(At::new(state), read);
-            self.graph.filled("turn", ways)
+            let alternatives = self.rest_of_markers(Position::new(state), read);
+            self.graph.filled("turn", alternatives)
         };
         self.finish(root)
     }
 
-    /// The grammar of calls, from the marker on that announces the first.
+    /// The grammar of calls alone. It begins with the marker that announces the first call.
     pub(super) fn calls(mut self) -> (Option<String>, Values) {
-        let mut ways: Vec<Way> = Vec::new();
+        let mut alternatives: Vec<Alternative> = Vec::new();
         for at in self.openers() {
-            for (marker, step) in self.steps(at) {
-                if step.actions.contains(&Action::Speculate)
-                    && let Some(to) = self.go(at, step)
+            for (marker, transition) in self.transitions(at) {
+                if transition.actions.contains(&Action::Speculate)
+                    && let Some(to) = self.target(at, transition)
                 {
                     let core = marker.consumed();
-                    let way = vec![Piece::Expr(text(core)), self.to(to)];
-                    if !ways.contains(&way) {
-                        ways.push(way);
+                    let alternative = vec![Piece::Expr(text(core)), self.to(to)];
+                    if !alternatives.contains(&alternative) {
+                        alternatives.push(alternative);
                     }
                 }
             }
         }
-        let root = self.graph.filled("calls", ways);
+        let root = self.graph.filled("calls", alternatives);
         self.finish(root)
     }
 
-    /// The states from which a call may be opened.
-    pub(super) fn openers(&self) -> Vec<At> {
+    /// The positions from which a call may be opened.
+    pub(super) fn openers(&self) -> Vec<Position> {
         let states = [Some(self.program.start), Some(self.program.content), self.program.reasoning];
-        let mut openers: Vec<At> = Vec::new();
-        for at in states.into_iter().flatten().map(At::new) {
+        let mut openers: Vec<Position> = Vec::new();
+        for at in states.into_iter().flatten().map(Position::new) {
             if !openers.contains(&at) {
                 openers.push(at);
             }
@@ -160,33 +179,33 @@ impl<'a> Turn<'a> {
         (root.map(|root| builder.grammar(root)), values)
     }
 
-    // ----- the machine -----
+    // ----- the states of the program -----
 
     pub(super) fn state(&self, id: StateId) -> &'a State {
         static NOWHERE: State = State::new("", None);
         self.program.state(id).unwrap_or(&NOWHERE)
     }
 
-    /// The markers of a state, and where they lead, as far as a template writes them.
-    pub(super) fn steps(&self, at: At) -> Vec<(&'a Marker, &'a Transition)> {
+    /// The markers of a state and their transitions, without those that no template writes.
+    pub(super) fn transitions(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
         self.state(at.state).arrows().filter(|(_, transition)| transition.origin == Origin::Canonical).collect()
     }
 
-    /// Where a step leads. `None` where it may not be made.
-    pub(super) fn go(&self, at: At, step: &Transition) -> Option<At> {
-        if step.origin == Origin::Recovery {
+    /// The position that a transition leads to. `None` if the transition is not allowed.
+    pub(super) fn target(&self, at: Position, transition: &Transition) -> Option<Position> {
+        if transition.origin == Origin::Recovery {
             return None;
         }
-        self.perform(&step.actions, At { state: step.next, ..at })
+        self.perform(&transition.actions, Position { state: transition.next, ..at })
     }
 
-    /// What has to be remembered after these actions. `None` if one of them may not be done.
-    pub(super) fn perform(&self, actions: &[Action], mut to: At) -> Option<At> {
+    /// The position after these actions. `None` if one of them is not allowed.
+    pub(super) fn perform(&self, actions: &[Action], mut to: Position) -> Option<Position> {
         for action in actions {
             match action {
                 Action::Speculate => {
-                    let more = !to.called || self.rules.parallel;
-                    if self.rules.offered.is_none() || !more || to.answered {
+                    let more = !to.called || self.limits.parallel;
+                    if self.limits.offered.is_none() || !more || to.answered {
                         return None;
                     }
                     to.called = true;
@@ -199,9 +218,9 @@ impl<'a> Turn<'a> {
                     to.call = Call::None;
                 }
                 Action::EndCallIncomplete => return None,
-                Action::OpenReasoning if to.called || to.answered || !self.rules.reasoning => return None,
-                Action::OpenContent if self.is_over(to) => return None,
-                // Once: then nothing is left but the end.
+                Action::OpenReasoning if to.called || to.answered || !self.limits.reasoning => return None,
+                Action::OpenContent if self.text_is_over(to) => return None,
+                // The answer can be closed once. After that only the end of the turn may come.
                 Action::CloseContent if to.answered && to.called => return None,
                 Action::CloseContent if to.answered => to.called = true,
                 _ => {}
@@ -211,51 +230,51 @@ impl<'a> Turn<'a> {
     }
 
     fn complete(&self, call: Call) -> bool {
-        match (call, &self.rules.offered) {
-            (Call::Tool(tool, done), Some(Offered::These(tools))) => tools[tool].is_complete(done),
+        match (call, &self.limits.offered) {
+            (Call::Tool(tool, written), Some(Offered::These(tools))) => tools[tool].is_complete(written),
             _ => true,
         }
     }
 
-    /// Whether no more text may come: behind the answer, and behind calls where templates write none there.
-    fn is_over(&self, at: At) -> bool {
-        at.answered || (at.called && !(self.program.text_after_calls && self.rules.response.is_none()))
+    /// Whether plain text is no longer allowed: after the answer, and after calls if templates write no text there.
+    fn text_is_over(&self, at: Position) -> bool {
+        at.answered || (at.called && !(self.program.text_after_calls && self.limits.response.is_none()))
     }
 
-    /// Whether the turn may be over.
-    fn may_end(&self, at: At) -> bool {
-        at.called || at.answered || (!self.rules.required && self.rules.response.is_none())
+    /// Whether the turn may end here.
+    fn may_end(&self, at: Position) -> bool {
+        at.called || at.answered || (!self.limits.required && self.limits.response.is_none())
     }
 
-    /// Whether a step can be made here: a turn's end only where it may be.
-    fn follow(&self, at: At, marker: &Marker, step: &Transition) -> Option<At> {
-        let to = self.go(at, step)?;
+    /// Like [`target`](Self::target), but a marker that ends the turn is allowed only where the turn may end.
+    fn allowed_target(&self, at: Position, marker: &Marker, transition: &Transition) -> Option<Position> {
+        let to = self.target(at, transition)?;
         (marker.confirm != Confirm::End || self.may_end(to)).then_some(to)
     }
 
-    pub(super) fn to(&mut self, at: At) -> Piece {
-        Piece::Node(self.graph.node(Key::At(at)))
+    pub(super) fn to(&mut self, at: Position) -> Piece {
+        Piece::Node(self.graph.node(NodeKey::Position(at)))
     }
 
     pub(super) fn space(&mut self) -> Piece {
         Piece::Expr(self.values.space(&mut self.builder))
     }
 
-    // ----- what may come -----
+    // ----- the alternatives of a position -----
 
-    fn fill(&mut self, key: Key, id: NodeId) {
+    fn fill(&mut self, key: NodeKey, id: NodeId) {
         match key {
-            Key::At(at) => {
+            NodeKey::Position(at) => {
                 let node = self.state(at.state);
-                let ways = match &node.hole {
+                let alternatives = match &node.hole {
                     None => self.markers(at, node),
-                    Some(Hole::Text(_)) if self.is_over(at) => self.after(at, node),
-                    Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => self.response(at),
-                    Some(Hole::Text(_)) => self.point(Key::Text(at, 0), 0),
+                    Some(Hole::Text(_)) if self.text_is_over(at) => self.after(at, node),
+                    Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => self.response(at),
+                    Some(Hole::Text(_)) => self.text_alternatives(NodeKey::Text(at, 0), 0),
                     Some(Hole::Name) => self.name(at),
                     Some(Hole::Id) => self.any_name(at),
                     Some(Hole::ArgumentName) => self.argument_name(at),
-                    Some(Hole::Value) => self.point(Key::Text(at, 0), 0),
+                    Some(Hole::Value) => self.text_alternatives(NodeKey::Text(at, 0), 0),
                     Some(Hole::Literal(quote)) => {
                         let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
                         let value = self.values.any(&mut self.builder, syntax);
@@ -264,8 +283,8 @@ impl<'a> Turn<'a> {
                     Some(Hole::Json) | Some(Hole::Python) => {
                         let python = node.hole == Some(Hole::Python);
                         let value = self.whole_arguments(at.call, python);
-                        // All arguments are written then.
-                        self.value(At { call: Call::Any, ..at }, node, value)
+                        // This value holds all arguments, so none is missing after it.
+                        self.value(Position { call: Call::Any, ..at }, node, value)
                     }
                     Some(Hole::Object(shape)) => {
                         let value = self.object(shape);
@@ -274,33 +293,33 @@ impl<'a> Turn<'a> {
                 };
                 let name = self.name_of(at, node);
                 let comment = match &node.hole {
-                    Some(Hole::Text(_)) if self.is_over(at) => None,
-                    Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => None,
+                    Some(Hole::Text(_)) if self.text_is_over(at) => None,
+                    Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => None,
                     Some(Hole::Text(Channel::Content)) => Some(up_to("The answer", node)),
                     Some(Hole::Text(Channel::Reasoning)) => Some(up_to("Reasoning", node)),
                     Some(Hole::Value) => Some(up_to("Raw text", node)),
                     _ => None,
                 };
-                self.graph.fill(id, name, comment, ways);
+                self.graph.fill(id, name, comment, alternatives);
             }
-            Key::Text(at, point) => {
-                let ways = self.point(key, point);
+            NodeKey::Text(at, index) => {
+                let alternatives = self.text_alternatives(key, index);
                 let name = self.name_of(at, self.state(at.state));
-                self.graph.fill(id, name, None, ways);
+                self.graph.fill(id, name, None, alternatives);
             }
-            Key::Value(state, point) => {
-                let ways = self.point(key, point);
-                let comment = (point == 0).then(|| up_to("Raw text", self.state(state)));
-                self.graph.fill(id, "text", comment, ways);
+            NodeKey::Value(state, index) => {
+                let alternatives = self.text_alternatives(key, index);
+                let comment = (index == 0).then(|| up_to("Raw text", self.state(state)));
+                self.graph.fill(id, "text", comment, alternatives);
             }
         }
     }
 
-    /// What a rule is called.
-    fn name_of(&self, at: At, node: &State) -> String {
+    /// The name of a rule.
+    fn name_of(&self, at: Position, node: &State) -> String {
         let base = match &node.hole {
-            Some(Hole::Text(_)) if self.is_over(at) => "end",
-            Some(Hole::Text(Channel::Content)) if self.rules.response.is_some() => "response",
+            Some(Hole::Text(_)) if self.text_is_over(at) => "end",
+            Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => "response",
             Some(Hole::Text(Channel::Content)) => "content",
             Some(Hole::Text(Channel::Reasoning)) => "reasoning",
             Some(Hole::Name) => "call",
@@ -313,14 +332,14 @@ impl<'a> Turn<'a> {
             None if at.called => "more",
             None => "next",
         };
-        match (at.call, &self.rules.offered) {
+        match (at.call, &self.limits.offered) {
             (Call::Tool(tool, _), Some(Offered::These(tools))) => format!("{}-{base}", tools[tool].name),
             _ => base.to_owned(),
         }
     }
 }
 
-/// What a rule of text is, for people.
+/// The comment of a rule for free text, for readers of the grammar.
 fn up_to(what: &str, node: &State) -> String {
     let mut cores: Vec<&str> = node.markers.list().iter().map(|marker| &*marker.core).collect();
     cores.sort_unstable();
@@ -329,7 +348,12 @@ fn up_to(what: &str, node: &State) -> String {
     format!("{what}, up to {}.", cores.join(" or "))
 }
 
-/// Whether a transition does nothing that a grammar has to know of.
-pub(super) fn is_silent(transition: &Transition) -> bool {
+/// Whether a transition changes nothing that a grammar has to remember.
+pub(super) fn is_irrelevant(transition: &Transition) -> bool {
     transition.actions.iter().all(|action| matches!(action, Action::Id | Action::EndArgument))
+}
+
+/// Whether white space may come between a name and this marker: if the template writes some there, and before a tag.
+fn spaced_before(marker: &Marker) -> bool {
+    !marker.before.is_empty() || marker.core.starts_with('<')
 }

@@ -1,57 +1,59 @@
-//! Free text up to a marker, as a prefix automaton: GBNF has no look-ahead, so what may not stand in a text is spelled
-//! as states that each remember how much of which marker has been read.
+//! Free text up to a marker, as an automaton.
 //!
-//! The automaton is only a table here; nothing in it knows about rules or about models.
+//! GBNF has no look-ahead and no negation. So "text without this marker" is written as states; each state remembers how
+//! much of which marker has been read. This file only computes the table of states. It must not know about rules or
+//! formats.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A marker at which text ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stop<'p> {
-    /// The marker. Never empty.
+    /// The text of the marker; never empty.
     pub(crate) core: &'p str,
-    /// What must follow, white space aside, before the marker counts; it counts at once where this is empty.
+    /// One of these must follow, after optional white space, before the marker counts. If there are none, it counts at
+    /// once.
     pub(crate) confirm: Vec<&'p str>,
-    /// The marker is left for what follows, not read.
+    /// The marker is not consumed; what follows reads it.
     pub(crate) peek: bool,
 }
 
 /// A set of characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Class {
-    /// All but these.
+pub(crate) struct CharSet {
+    /// All characters but these.
     pub(crate) negated: bool,
-    /// In order, each once.
+    /// Sorted, without repeats.
     pub(crate) chars: Vec<char>,
 }
 
-/// What may come in a state.
+/// How a state continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// One of these characters leads to a state.
-    Char(Class, usize),
-    /// This character completes the stop of that number.
+pub(crate) enum Transition {
+    /// One of these characters leads to the state with this index.
+    Char(CharSet, usize),
+    /// This character completes the stop with this index.
     Stop(char, usize),
-    /// The stop of that number begins here and is left unread.
+    /// The stop with this index begins here and is not consumed.
     Peek(usize),
 }
 
 /// One state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Point {
-    /// How it goes on.
-    pub(crate) ways: Vec<Way>,
-    /// The text may be over here: no marker is certain to follow.
-    pub(crate) free: bool,
+pub(crate) struct TextState {
+    /// How it continues.
+    pub(crate) transitions: Vec<Transition>,
+    /// The text may end here: no stop is certain to follow.
+    pub(crate) may_end: bool,
 }
 
-/// Free text up to one of some markers. State 0 is where the text begins.
+/// Free text up to one of some stops. It begins in state 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Until {
-    pub(crate) points: Vec<Point>,
+    pub(crate) states: Vec<TextState>,
 }
 
-/// How far one stop has been read: the core, white space after it, or one of what confirms it.
+/// How far one stop has been read: its core, white space after the core, or one of the texts that confirm it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Progress {
     Core(usize),
@@ -61,63 +63,63 @@ enum Progress {
 
 type Item = (usize, Progress);
 
-/// What is known in a state: the stops that are begun, and whether one of them must be completed.
+/// What a state remembers: the stops that have begun, and whether one of them must be completed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Known {
+struct Progresses {
     items: Vec<Item>,
-    bound: bool,
+    must_complete: bool,
 }
 
-/// One stop as characters.
-struct Spelled {
+/// A stop as characters.
+struct Pattern {
     core: Vec<char>,
     confirm: Vec<Vec<char>>,
     peek: bool,
 }
 
-/// White space between a marker and what confirms it.
+/// White space between a marker and the text that confirms it.
 const SPACE: [char; 4] = ['\t', '\n', '\r', ' '];
 
 impl Until {
-    /// Text up to one of `stops`.
+    /// The automaton of text up to one of `stops`.
     pub(crate) fn new(stops: &[Stop<'_>]) -> Self {
-        let spelled: Vec<Spelled> = stops
+        let patterns: Vec<Pattern> = stops
             .iter()
-            .map(|stop| Spelled {
+            .map(|stop| Pattern {
                 core: stop.core.chars().collect(),
                 confirm: stop.confirm.iter().map(|core| core.chars().collect()).collect(),
                 peek: stop.peek,
             })
             .collect();
         let mut chars: BTreeSet<char> = BTreeSet::new();
-        for stop in &spelled {
+        for stop in &patterns {
             chars.extend(&stop.core);
             if !stop.confirm.is_empty() {
                 chars.extend(SPACE);
                 chars.extend(stop.confirm.iter().flatten());
             }
         }
-        let mut maker = Maker { spelled, chars, known: HashMap::new(), queue: Vec::new() };
-        let mut points: Vec<Point> = Vec::new();
-        maker.state(Known { items: Vec::new(), bound: false });
-        while points.len() < maker.queue.len() {
-            let known = maker.queue[points.len()].clone();
-            points.push(maker.point(&known));
+        let mut maker = Maker { patterns, chars, known: HashMap::new(), queue: Vec::new() };
+        let mut states: Vec<TextState> = Vec::new();
+        maker.state(Progresses { items: Vec::new(), must_complete: false });
+        while states.len() < maker.queue.len() {
+            let known = maker.queue[states.len()].clone();
+            states.push(maker.text_state(&known));
         }
-        Self { points }
+        Self { states }
     }
 }
 
 struct Maker {
-    spelled: Vec<Spelled>,
-    /// All characters that any stop tells apart.
+    patterns: Vec<Pattern>,
+    /// All characters that occur in a stop.
     chars: BTreeSet<char>,
-    known: HashMap<Known, usize>,
-    queue: Vec<Known>,
+    known: HashMap<Progresses, usize>,
+    queue: Vec<Progresses>,
 }
 
 impl Maker {
-    fn state(&mut self, known: Known) -> usize {
+    fn state(&mut self, known: Progresses) -> usize {
         let next = self.queue.len();
         *self.known.entry(known.clone()).or_insert_with(|| {
             self.queue.push(known);
@@ -125,12 +127,12 @@ impl Maker {
         })
     }
 
-    fn point(&mut self, known: &Known) -> Point {
-        let mut ways = Vec::new();
+    fn text_state(&mut self, known: &Progresses) -> TextState {
+        let mut transitions = Vec::new();
         let mut targets: BTreeMap<usize, Vec<char>> = BTreeMap::new();
         let mut other: Option<usize> = None;
-        if !known.bound {
-            let plain = self.state(Known { items: Vec::new(), bound: false });
+        if !known.must_complete {
+            let plain = self.state(Progresses { items: Vec::new(), must_complete: false });
             other = Some(plain);
             // What is left unread is left whole: the text may be over before it, and never holds it.
             let peeked = self.spelled.iter().enumerate().filter(|(_, stop)| stop.peek);
@@ -139,7 +141,7 @@ impl Maker {
         let chars: Vec<char> = self.chars.iter().copied().collect();
         let mut elsewhere: Vec<char> = Vec::new();
         for char in chars {
-            let next = self.read(known, char, &mut ways).map(|next| self.state(next));
+            let next = self.read(known, char, &mut transitions).map(|next| self.state(next));
             if next != other || next.is_none() {
                 elsewhere.push(char);
             }
@@ -150,35 +152,41 @@ impl Maker {
             }
         }
         for (target, chars) in targets {
-            ways.push(Way::Char(Class { negated: false, chars }, target));
+            transitions.push(Transition::Char(CharSet { negated: false, chars }, target));
         }
         if let Some(other) = other {
-            ways.push(Way::Char(Class { negated: true, chars: elsewhere }, other));
+            transitions.push(Transition::Char(CharSet { negated: true, chars: elsewhere }, other));
         }
-        Point { ways, free: !known.bound }
+        TextState { transitions, may_end: !known.must_complete }
     }
 
-    /// Reads a character: what is known then, or `None` where it may not stand here as text. What it completes is
-    /// added to `ways`.
-    fn read(&self, known: &Known, char: char, ways: &mut Vec<Way>) -> Option<Known> {
+    /// Reads a character. Returns what the next state remembers, or `None` if the character cannot be text here. Stops
+    /// that the character completes are added to `transitions`.
+    fn read(&self, known: &Progresses, char: char, transitions: &mut Vec<Transition>) -> Option<Progresses> {
         let mut items: Vec<Item> = Vec::new();
-        // How much of the longest stop that is complete now was read.
+        // The length of the longest stop that is complete now.
         let mut complete: Option<usize> = None;
         let mut confirmed = false;
-        let fresh = (0..self.spelled.len()).map(|stop| (stop, Progress::Core(0))).filter(|_| !known.bound);
+        let fresh = (0..self.patterns.len()).map(|stop| (stop, Progress::Core(0))).filter(|_| !known.must_complete);
         for (stop, progress) in known.items.iter().copied().chain(fresh) {
-            let spelled = &self.spelled[stop];
+            let pattern = &self.patterns[stop];
             match progress {
-                Progress::Core(at) if spelled.core.get(at) == Some(&char) => {
-                    if at + 1 < spelled.core.len() {
+                Progress::Core(at) if pattern.core.get(at) == Some(&char) => {
+                    if at + 1 < pattern.core.len() {
                         items.push((stop, Progress::Core(at + 1)));
                         continue;
                     }
+<<<<<<< HEAD
                     let way = Way::Stop(char, stop);
                     if !spelled.peek && !ways.contains(&way) {
                         ways.push(way);
+=======
+                    let transition = if pattern.peek { Transition::Peek(stop) } else { Transition::Stop(char, stop) };
+                    if !transitions.contains(&transition) {
+                        transitions.push(transition);
+>>>>>>> w/lang
                     }
-                    if spelled.confirm.is_empty() {
+                    if pattern.confirm.is_empty() {
                         complete = complete.max(Some(at + 1));
                     } else {
                         items.push((stop, Progress::Space));
@@ -188,7 +196,7 @@ impl Maker {
                     if SPACE.contains(&char) {
                         items.push((stop, Progress::Space));
                     }
-                    for (number, next) in spelled.confirm.iter().enumerate() {
+                    for (number, next) in pattern.confirm.iter().enumerate() {
                         match next.first() {
                             Some(first) if *first == char && next.len() == 1 => confirmed = true,
                             Some(first) if *first == char => items.push((stop, Progress::Confirm(number, 1))),
@@ -196,8 +204,8 @@ impl Maker {
                         }
                     }
                 }
-                Progress::Confirm(number, at) if spelled.confirm[number].get(at) == Some(&char) => {
-                    if at + 1 == spelled.confirm[number].len() {
+                Progress::Confirm(number, at) if pattern.confirm[number].get(at) == Some(&char) => {
+                    if at + 1 == pattern.confirm[number].len() {
                         confirmed = true;
                     } else {
                         items.push((stop, Progress::Confirm(number, at + 1)));
@@ -209,18 +217,18 @@ impl Maker {
         if confirmed {
             return None;
         }
-        let mut bound = known.bound;
+        let mut must_complete = known.must_complete;
         if let Some(length) = complete {
-            // Only a longer marker that began no later may still come.
+            // Only a longer stop that began no later can still be completed.
             items.retain(|(_, progress)| matches!(progress, Progress::Core(read) if *read >= length));
-            bound = true;
+            must_complete = true;
         }
-        if bound && items.is_empty() {
+        if must_complete && items.is_empty() {
             return None;
         }
         items.sort_unstable();
         items.dedup();
-        Some(Known { items, bound })
+        Some(Progresses { items, must_complete })
     }
 }
 
@@ -228,26 +236,26 @@ impl Maker {
 mod tests {
     use super::*;
 
-    /// Every way to read `text`: at which stops it may end, and whether it may be all text.
+    /// Tries every way to read `text`. Returns the stops at which it may end, and whether all of it may be text.
     fn read(until: &Until, text: &str) -> (Vec<usize>, bool) {
         let mut states = BTreeSet::from([0]);
         let mut stops = Vec::new();
         let chars: Vec<char> = text.chars().collect();
         for (index, char) in chars.iter().enumerate() {
             let mut next = BTreeSet::new();
-            for way in states.iter().flat_map(|&state| &until.points[state].ways) {
-                match way {
-                    Way::Char(class, to) if class.chars.contains(char) != class.negated => {
+            for transition in states.iter().flat_map(|&state| &until.states[state].transitions) {
+                match transition {
+                    Transition::Char(set, to) if set.chars.contains(char) != set.negated => {
                         next.insert(*to);
                     }
-                    Way::Stop(last, stop) if last == char && index + 1 == chars.len() => stops.push(*stop),
+                    Transition::Stop(last, stop) if last == char && index + 1 == chars.len() => stops.push(*stop),
                     _ => {}
                 }
             }
             states = next;
         }
         stops.sort_unstable();
-        (stops, states.iter().any(|&state| until.points[state].free))
+        (stops, states.iter().any(|&state| until.states[state].may_end))
     }
 
     fn stop<'p>(core: &'p str, confirm: &[&'p str]) -> Stop<'p> {
@@ -275,20 +283,21 @@ mod tests {
             (&[stop("aab", &[])], "aaab", &[0], false),
             (&[stop("<｜x｜>", &[])], "é<｜x｜<｜x｜>", &[0], false),
             (&[stop("<a>", &[]), stop("<b>", &[])], "<a<b>", &[1], false),
-            // The longer of two markers that begin alike, and the shorter one where it does not come.
+            // Two markers that begin alike: the longer one, and the shorter one if the rest of the longer one does not
+            // come.
             (&[stop("<a>", &[]), stop("<a>>", &[])], "<a>", &[0], false),
             (&[stop("<a>", &[]), stop("<a>>", &[])], "<a>>", &[1], false),
             (&[stop("<a>", &[]), stop("<a>>", &[])], "<a>x", &[], false),
-            // A marker inside another one.
+            // A marker inside another marker.
             (&[stop("to=", &[]), stop("<c> to=", &[])], "<c> to=", &[0, 1], false),
-            // What needs to be confirmed may stand in the text, but not together with what confirms it.
+            // A marker that has to be confirmed may be text, but not if one of the confirming texts follows.
             (&[stop("</p>", &["<p>", "</f>"])], "x</p> y</p>", &[0], true),
             (&[stop("</p>", &["<p>", "</f>"])], "x</p>\n<p", &[], true),
             (&[stop("</p>", &["<p>", "</f>"])], "x</p>\n<p>", &[], false),
             (&[stop("</p>", &["<p>", "</f>"])], "x</p>\n</p>\n</f>", &[], false),
         ];
-        for (stops, text, ends, free) in cases {
-            assert_eq!(read(&Until::new(stops), text), (ends.to_vec(), free), "{text:?} with {stops:?}");
+        for (stops, text, ends, may_end) in cases {
+            assert_eq!(read(&Until::new(stops), text), (ends.to_vec(), may_end), "{text:?} with {stops:?}");
         }
     }
 }

@@ -1,40 +1,41 @@
-//! Values of arguments: of any kind or of a schema, in the ways in which formats write them.
+//! Values of arguments in the syntax of a format: any value, or values that fit a schema.
 
 use serde_json::{Value, json};
 
 use super::schema::{self, SchemaError, Schemas};
-use super::syntax::{Syntax, other_than};
+use super::syntax::Syntax;
+use super::text_rules::other_than;
 use super::{Builder, Class, Expr, RuleId, Widened, choice, repeat, sequence, text};
 
-/// Something that a grammar accepts more widely than was asked.
+/// A place where a grammar accepts more than was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wider {
-    /// The tool; empty for the response.
+    /// The name of the tool; empty for the response schema.
     pub tool: String,
-    /// What is wider, and why.
+    /// What is accepted, and why.
     pub what: Widened,
 }
 
-/// Rules for values, made when they are first asked for; and what came up on the way.
+/// The rules for values, made when they are first needed, and the reports that were collected meanwhile.
 #[derive(Default)]
 pub(super) struct Values {
     space: Option<RuleId>,
     pub(super) widened: Vec<Wider>,
-    /// The first schema that nothing fits where something must, and its tool.
+    /// The first required value for which no text fits the schema, with the name of its tool.
     pub(super) error: Option<(String, SchemaError)>,
 }
 
-/// All types but strings.
+/// All JSON types but strings.
 pub(super) const NO_STRING: [&str; 5] = ["number", "boolean", "null", "object", "array"];
 
-/// The longest name that is written where it is not known, in characters.
+/// The maximum length of a name that is not known in advance, in characters.
 pub(super) const NAME: u32 = 64;
 
-/// At most so much white space stands between pieces of syntax.
+/// The maximum length of white space between pieces of syntax.
 const SPACE: u32 = 20;
 
 impl Values {
-    /// White space between pieces of syntax, or none.
+    /// Optional white space between pieces of syntax.
     pub(super) fn space(&mut self, builder: &mut Builder) -> Expr {
         let space = || repeat(Class::of([' ', '\t', '\n', '\r']), 0, Some(SPACE));
         (*self.space.get_or_insert_with(|| builder.rule("layout", space()))).into()
@@ -48,7 +49,7 @@ impl Values {
         schema::any_value(builder)
     }
 
-    /// Any value that is no string.
+    /// Any value that is not a string.
     pub(super) fn any_but_text(&mut self, builder: &mut Builder, syntax: Syntax) -> Option<Expr> {
         let schema = json!({"type": NO_STRING});
         self.typed(builder, "", "", &schema, &schema, syntax)
@@ -65,7 +66,7 @@ impl Values {
         plain_string(builder, "name", syntax)
     }
 
-    /// Any id.
+    /// Any call id.
     pub(super) fn any_id(&mut self, builder: &mut Builder, syntax: Syntax) -> Expr {
         let digits = |first: char, least: u32, most: u32| repeat(Class::ranges([(first, '9')]), least, Some(most));
         let number = sequence([digits('1', 1, 1), digits('0', 0, 19)]);
@@ -81,7 +82,7 @@ impl Values {
 
     // ----- values of a schema -----
 
-    /// A value of a schema inside the document `root`. `None` where none fits.
+    /// A value that fits a schema of the document `root`. `None` if there is none.
     pub(super) fn typed(
         &mut self,
         builder: &mut Builder,
@@ -103,12 +104,12 @@ impl Values {
         compiled.map_err(|error| self.error.get_or_insert((tool.to_owned(), error)).clone()).ok()
     }
 
-    /// The answer that a schema asks for.
+    /// An answer that matches the response schema.
     pub(super) fn response(&mut self, builder: &mut Builder, schema: &Value) -> Option<Expr> {
         self.typed(builder, "", "answer", schema, schema, Syntax::Json)
     }
 
-    /// Raw text is not checked against its schema: says what is lost.
+    /// Reports the keywords that are not checked for raw text.
     pub(super) fn note_text(&mut self, tool: &str, property: &str, schema: &Value) {
         const LOST: [&str; 4] = ["pattern", "format", "minLength", "maxLength"];
         for keyword in LOST.into_iter().filter(|keyword| schema.get(keyword).is_some()) {
@@ -117,7 +118,7 @@ impl Values {
         }
     }
 
-    /// Notes that something is accepted more widely, once.
+    /// Adds a report, unless it is there already.
     pub(super) fn note(&mut self, tool: &str, path: &str, keyword: &str, why: &str) {
         let what = Widened { path: path.to_owned(), keyword: keyword.to_owned(), why: why.to_owned() };
         let wider = Wider { tool: tool.to_owned(), what };
@@ -128,7 +129,7 @@ impl Values {
 
     // ----- names -----
 
-    /// A name of characters of `class`, none of `known`.
+    /// A name of characters of `class` that is none of `known`.
     pub(super) fn other_than(&mut self, builder: &mut Builder, known: &[&str], class: &Class) -> Expr {
         other_than(builder, known, class, NAME)
     }

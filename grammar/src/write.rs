@@ -1,17 +1,24 @@
-//! Writes rules as GBNF: one rule to a line, as the engine wants it, with the few escapes that it knows.
+//! Writes rules as GBNF: one rule per line, with the few escapes that llama.cpp knows.
 
 use std::fmt::Write;
 
-use super::builder::nothing;
 use super::{Builder, Class, Expr, RuleId};
 
-/// These rules, in this order.
-pub(super) fn write((builder, order): &(Builder, Vec<RuleId>)) -> String {
+impl Builder {
+    /// The grammar as text: the rule `root`, and the rules that it needs, in the order in which it needs them.
+    pub fn grammar(self, root: impl Into<Expr>) -> String {
+        let (builder, order) = self.rules(root);
+        write(&builder, &order)
+    }
+}
+
+/// These rules as text, in this order.
+fn write(builder: &Builder, order: &[RuleId]) -> String {
     let mut writer = Writer { builder, out: String::new() };
     for rule in order.iter().filter_map(|&rule| builder.get(rule)) {
         if let Some(comment) = &rule.comment {
             writer.out.push_str("# ");
-            // A comment ends with its line.
+            // A comment ends at the end of its line.
             writer.out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
             writer.out.push('\n');
         }
@@ -26,7 +33,12 @@ pub(super) fn write((builder, order): &(Builder, Vec<RuleId>)) -> String {
     writer.out
 }
 
-/// What an expression stands in: that decides about parentheses.
+/// The empty class: it matches nothing, and GBNF has no other way to write that.
+fn nothing() -> Class {
+    Class::ranges([('\0', char::MAX)]).negate()
+}
+
+/// The context of an expression. It decides whether parentheses are needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Rule,
@@ -50,7 +62,7 @@ impl Writer<'_> {
             }
             Expr::Class(class) => self.class(class),
             Expr::Rule(rule) => self.out.push_str(self.builder.name(*rule)),
-            // Of the engine's own making nothing can be repeated that is empty; here nothing is.
+            // The builder never repeats the empty text, which llama.cpp would refuse.
             Expr::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
             Expr::Sequence(parts) => {
                 self.list(parts, " ", Place::Sequence, matches!(place, Place::Sequence | Place::Repeat));
@@ -100,13 +112,13 @@ impl Writer<'_> {
 
     fn class(&mut self, class: &Class) {
         const SPECIAL: [char; 4] = ['[', ']', '\\', '-'];
-        // A class without a code point, and one with all, can only be written by way of the other.
+        // The empty class and the full class can only be written as the negation of each other.
         if class.as_ranges().is_empty() {
             let all = Class::ranges([('\0', char::MAX)]);
             return self.class(&if class.is_negated() { all } else { all.negate() });
         }
-        // The engine decides about the first bytes of a code point alone, and there a negated class refuses whatever
-        // begins as something that it excludes: `[^é]` has no `ü`.
+        // llama.cpp compares only the first byte of a code point with a negated class. A class like `[^é]` would also
+        // exclude `ü`. So such classes are written without negation.
         if class.is_negated() && class.as_ranges().iter().any(|(_, last)| !last.is_ascii()) && !class.is_empty() {
             return self.class(&Class::ranges(class.positive()));
         }
@@ -117,7 +129,7 @@ impl Writer<'_> {
         let mut hyphen = false;
         for (at, &(first, last)) in class.as_ranges().iter().enumerate() {
             if (first, last) == ('-', '-') {
-                // It is itself only at the end.
+                // A hyphen stands for itself only at the end.
                 hyphen = true;
             } else if first == '^' && at == 0 && !class.is_negated() {
                 self.out.push_str("\\x5E");
@@ -135,7 +147,7 @@ impl Writer<'_> {
 
     fn upper(&mut self, first: char, last: char, special: &[char]) {
         if first != last {
-            // Two neighbours need no range.
+            // Two neighbouring code points need no hyphen.
             if u32::from(last) - u32::from(first) > 1 {
                 self.out.push('-');
             }
@@ -148,11 +160,11 @@ impl Writer<'_> {
             '\n' => self.out.write_str("\\n"),
             '\r' => self.out.write_str("\\r"),
             '\t' => self.out.write_str("\\t"),
-            // The engine has no escape for it.
+            // llama.cpp has no escape for the hyphen.
             '-' if special.contains(&'-') => self.out.write_str("\\x2D"),
             character if special.contains(&character) => write!(self.out, "\\{character}"),
             '\'' | '"' | '\\' => self.out.write_char(character),
-            // Control characters, spaces that cannot be told from others, what joins its neighbours.
+            // Control characters, unusual spaces and combining characters.
             character if character.escape_debug().nth(1).is_some() => match u32::from(character) {
                 code @ 0..=0xFF => write!(self.out, "\\x{code:02X}"),
                 code @ 0x100..=0xFFFF => write!(self.out, "\\u{code:04X}"),

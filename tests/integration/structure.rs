@@ -6,12 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Failure, root};
 
-/// Folders of crates whose files import each other in cycles today. Only remove from this list.
-const CYCLIC: &[&str] = &["dev/synth", "grammar"];
-
-/// Hand-written files that are longer than [`MAX_LINES`] today. Only remove from this list.
-const LONG: &[&str] = &["cli/src/explain/html.rs"];
-
 /// Lines that a hand-written file may have.
 const MAX_LINES: usize = 600;
 
@@ -320,12 +314,8 @@ fn files_do_not_import_each_other_in_cycles() -> Result<(), Failure> {
             .into_iter()
             .map(|path| Ok((path.clone(), fs::read_to_string(path)?)))
             .collect::<Result<_, Failure>>()?;
-        match (cycle(&imports(&source_folder, &files)), CYCLIC.contains(&package.as_str())) {
-            (Some(cycle), false) => {
-                problems.push(format!("{package}: {} import each other in a cycle", cycle.join(" → ")))
-            }
-            (None, true) => problems.push(format!("{package} has no cycle any more: remove it from CYCLIC")),
-            _ => {}
+        if let Some(cycle) = cycle(&imports(&source_folder, &files)) {
+            problems.push(format!("{package}: {} import each other in a cycle", cycle.join(" → ")));
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -340,15 +330,10 @@ fn no_file_is_too_long() -> Result<(), Failure> {
     for path in paths {
         let name = path.strip_prefix(root())?.to_string_lossy().into_owned();
         let lines = fs::read_to_string(&path)?.lines().count();
-        let listed = LONG.contains(&name.as_str());
-        if lines > MAX_LINES && !listed && !name.starts_with(GENERATED) {
+        if lines > MAX_LINES && !name.starts_with(GENERATED) {
             problems.push(format!("{name} has {lines} lines; at most {MAX_LINES} are allowed: split it"));
         }
-        if lines <= MAX_LINES && listed {
-            problems.push(format!("{name} has {lines} lines: remove it from LONG"));
-        }
     }
-    problems.extend(LONG.iter().filter(|name| !root().join(name).is_file()).map(|name| format!("there is no {name}")));
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     Ok(())
 }

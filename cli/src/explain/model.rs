@@ -342,7 +342,8 @@ impl Explanation {
             }
             Err(error) => {
                 self.outcome = Outcome::Unsupported;
-                self.reason = Some(spec.unsupported.clone().unwrap_or_else(|| error.problems.join("; ")));
+                let problems: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
+                self.reason = Some(spec.unsupported.clone().unwrap_or_else(|| problems.join("; ")));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The items of a model's module that are about its grammars: the grammar for any tool as constants, and the grammar for
-//! tools that are known when the parser is built.
+//! The items of a model's module for its grammars: the grammar for any tool as constants, and the grammar for tools that
+//! are known at build time.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use unjinja_runtime::abi_2::{Program, Trigger};
 
 /// The constants of the grammar for any tool.
 pub(super) fn items(program: &Program) -> TokenStream {
-    // Without tools and options nothing can contradict itself.
+    // This cannot fail: only tools, their schemas and options can contradict each other.
     let any = grammar(program, None, &GrammarOptions::new()).unwrap_or_default();
     let text = multiline(&any.text);
     let (lazy, stops) = (any.lazy, &any.stops);
@@ -25,7 +25,7 @@ pub(super) fn items(program: &Program) -> TokenStream {
         /// The triggers of the grammar, if it is lazy.
         pub const TRIGGERS: &[Trigger] = &[#(#triggers),*];
 
-        /// Special tokens that a detokenizer must keep.
+        /// Special tokens that the detokenizer must keep as text.
         pub const PRESERVED_TOKENS: &[&str] = &[#(#preserved),*];
 
         /// Texts that end a turn.
@@ -33,11 +33,11 @@ pub(super) fn items(program: &Program) -> TokenStream {
     }
 }
 
-/// The items of a module whose tools are known when it is built: a function `tools()`, and their grammar as constants.
-/// `json` is the tools in OpenAI's form.
+/// The items for tools that are known at build time: a function `tools()`, and their grammar as constants. `json` is the
+/// list of tools in OpenAI's form.
 ///
 /// # Errors
-/// Text that holds no tools, and a schema that contradicts itself.
+/// The text is no list of tools, or a schema contradicts itself.
 pub fn tool_items(
     program: &Program,
     json: &str,
@@ -48,17 +48,17 @@ pub fn tool_items(
     let text = multiline(&grammar.text);
     let triggers = triggers(&grammar);
     Ok(quote! {
-        /// The tools that are offered, known when this was built.
+        /// The offered tools; they were known at build time.
         pub fn tools() -> #runtime::Tools {
             const TOOLS: &str = #json;
             #runtime::Tools::from_json(TOOLS).unwrap_or_default()
         }
 
-        /// The grammar for calls of the tools that are offered, with their schemas compiled in, as GBNF. For choices other
-        /// than to let the model decide, make one at run time.
+        /// The grammar for calls of the offered tools, with their schemas compiled in, as GBNF. It lets the model decide
+        /// whether to call a tool; for other tool choices, make a grammar at run time.
         pub const TOOL_GRAMMAR: &str = #text;
 
-        /// The triggers of that grammar. If there is none, it holds for the whole turn.
+        /// The triggers of this grammar. If there are none, the grammar holds for the whole turn.
         pub const TOOL_TRIGGERS: &[Trigger] = &[#(#triggers),*];
     })
 }
@@ -71,7 +71,7 @@ fn triggers(grammar: &Grammar) -> impl Iterator<Item = TokenStream> + '_ {
     })
 }
 
-/// A text as a literal that shows its lines.
+/// A text as a raw literal, so that its lines stay readable.
 fn multiline(text: &str) -> TokenStream {
     let raw = format!("r#\"{text}\"#");
     match raw.parse::<TokenStream>() {

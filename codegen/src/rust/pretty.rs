@@ -1,16 +1,16 @@
-//! Formats generated items as a person would.
+//! Formats generated items as readable Rust source.
 
 use proc_macro2::TokenStream;
 
 /// Formats generated items as Rust source.
 ///
 /// # Errors
-/// Where the tokens are no Rust items.
+/// The tokens are not valid Rust items.
 pub fn format(tokens: TokenStream) -> Result<String, syn::Error> {
     Ok(spaced(&prettyplease::unparse(&syn::parse2(tokens)?)))
 }
 
-/// Puts a blank line between items, as people do.
+/// Puts a blank line between items; prettyplease does not.
 fn spaced(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut previous = "";
@@ -23,7 +23,7 @@ fn spaced(source: &str) -> String {
             || previous.ends_with('{')
             || previous.trim_start().starts_with("///")
             || previous.trim_start().starts_with("#[");
-        // Short constants stand together.
+        // No blank line between short constants.
         let short = previous.ends_with(';') && body.starts_with("const ");
         if begins && !attached && !short && (depth == 0 || body.starts_with("fn ")) {
             out.push('\n');

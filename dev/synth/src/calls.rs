@@ -2,14 +2,15 @@
 
 use unjinja_spec::{CallIdPosition, ToolFormat};
 
-use crate::draw::{Drawn, Literals, Taken};
+use crate::behaviour::{AcceptedArguments, Literals};
+use crate::draw::Drawn;
 use crate::node::{Node, either, text, when};
 use crate::tools::first_opener;
 
 /// All calls of a turn; `list` is the expression of the list of them.
 pub fn calls(drawn: &Drawn, list: &str) -> Vec<Node> {
     let mut drawn = drawn.clone();
-    let lead = drawn.how.lead.len();
+    let lead = drawn.behaviour.lead.len();
     if let Some(first) = first_opener(&mut drawn.spec.tools).filter(|_| lead > 0) {
         first.drain(..lead);
     }
@@ -18,7 +19,7 @@ pub fn calls(drawn: &Drawn, list: &str) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut of = list.to_owned();
     if !drawn.spec.capabilities.parallel_tool_calls {
-        if drawn.how.refuses {
+        if drawn.behaviour.refuses {
             let raise = format!("raise_exception({})", drawn.style.literal("One call at a time."));
             nodes.push(when(format!("{list} | length > 1"), vec![Node::Value(raise)]));
         } else {
@@ -27,7 +28,7 @@ pub fn calls(drawn: &Drawn, list: &str) -> Vec<Node> {
     }
     let array = tools.format == ToolFormat::JsonNative && tools.tools_array_wrapped;
     nodes.push(text(&tools.section_start));
-    if array && !drawn.how.by_hand {
+    if array && !drawn.behaviour.by_hand {
         // The array as a value.
         let item = dictionary(drawn);
         nodes.push(Node::Do("set found = namespace(calls=[])".to_owned()));
@@ -41,7 +42,7 @@ pub fn calls(drawn: &Drawn, list: &str) -> Vec<Node> {
             recursive: false,
             body: one(drawn),
         };
-        let separator = if array { drawn.how.array_glue } else { &tools.separator };
+        let separator = if array { drawn.behaviour.array_glue } else { &tools.separator };
         if array {
             nodes.push(text("["));
         }
@@ -78,7 +79,7 @@ fn one(drawn: &Drawn) -> Vec<Node> {
     let mut nodes = vec![text(&tools.per_call_start)];
     match tools.format {
         ToolFormat::None => {}
-        ToolFormat::JsonNative if drawn.how.by_hand => by_hand(drawn, &mut nodes),
+        ToolFormat::JsonNative if drawn.behaviour.by_hand => by_hand(drawn, &mut nodes),
         ToolFormat::JsonNative => {
             nodes.push(Node::Words(printed(&format!("({})", dictionary(drawn)), tools.uses_python_dicts)))
         }
@@ -94,26 +95,26 @@ fn arguments(drawn: &Drawn) -> Node {
     if drawn.spec.tools.uses_python_dicts {
         return Node::Words(format!("{arguments} | string"));
     }
-    match drawn.how.taken {
-        Taken::Both => {
+    match drawn.behaviour.accepts {
+        AcceptedArguments::Both => {
             let then = vec![Node::Words(arguments.clone())];
             either(format!("{arguments} is string"), then, vec![Node::Words(format!("{arguments} | tojson"))])
         }
-        Taken::Object => Node::Words(format!("{arguments} | tojson")),
+        AcceptedArguments::Object => Node::Words(format!("{arguments} | tojson")),
         // A string and an object do not add up.
-        Taken::Text => Node::Words(format!("('' + {arguments})")),
+        AcceptedArguments::Text => Node::Words(format!("('' + {arguments})")),
     }
 }
 
 /// A call's keys with the expressions of their values.
 fn fields(drawn: &Drawn, keys: &[String]) -> Vec<(String, String)> {
     let tools = &drawn.spec.tools;
-    let number = if drawn.how.first_id == 0 { "number".to_owned() } else { "(number + 1)".to_owned() };
+    let number = if drawn.behaviour.first_id == 0 { "number".to_owned() } else { "(number + 1)".to_owned() };
     let value = |key: &String| match key {
         key if *key == tools.name_field => of_function(drawn, "name"),
         key if *key == tools.args_field => of_function(drawn, "arguments"),
         key if *key == tools.id_field => drawn.style.get("call", "id"),
-        key if *key == tools.gen_id_field && drawn.how.id_is_text => format!("({number} | string)"),
+        key if *key == tools.gen_id_field && drawn.behaviour.id_is_text => format!("({number} | string)"),
         key if *key == tools.gen_id_field => number.clone(),
         _ => drawn.style.literal("function"),
     };
@@ -132,7 +133,7 @@ fn dictionary(drawn: &Drawn) -> String {
     };
     let mut outer = entries(&tools.parameter_order);
     if !tools.function_field.is_empty() {
-        let inner = format!("{{{}}}", entries(&drawn.how.inner_order).join(", "));
+        let inner = format!("{{{}}}", entries(&drawn.behaviour.inner_order).join(", "));
         for (key, entry) in tools.parameter_order.iter().zip(&mut outer) {
             if *key == tools.function_field {
                 *entry = format!("{}: {inner}", drawn.style.literal(key));
@@ -155,7 +156,7 @@ fn by_hand(drawn: &Drawn, nodes: &mut Vec<Node>) {
             nodes.push(text(format!("{}\"{key}\": ", if at > 0 { ", " } else { "" })));
             if key == tools.function_field {
                 nodes.push(text("{"));
-                for (at, (key, value)) in fields(drawn, &drawn.how.inner_order).into_iter().enumerate() {
+                for (at, (key, value)) in fields(drawn, &drawn.behaviour.inner_order).into_iter().enumerate() {
                     nodes.push(text(format!("{}\"{key}\": ", if at > 0 { ", " } else { "" })));
                     field(drawn, nodes, &key, value);
                 }
@@ -173,9 +174,9 @@ fn field(drawn: &Drawn, nodes: &mut Vec<Node>, key: &str, value: String) {
     let tools = &drawn.spec.tools;
     if key == tools.args_field {
         nodes.push(arguments(drawn));
-    } else if key == tools.gen_id_field && !drawn.how.id_is_text {
+    } else if key == tools.gen_id_field && !drawn.behaviour.id_is_text {
         nodes.push(Node::Value(value));
-    } else if key == tools.name_field && drawn.how.bos {
+    } else if key == tools.name_field && drawn.behaviour.bos {
         nodes.push(Node::Words(format!("{value} | tojson")));
     } else {
         nodes.extend([text("\""), Node::Words(value), text("\"")]);
@@ -245,7 +246,7 @@ fn value(drawn: &Drawn) -> Node {
     }
     let expression = tools.format == ToolFormat::CallExpression;
     let string = Node::Words(if expression { "value | tojson".to_owned() } else { "value".to_owned() });
-    match drawn.how.literals {
+    match drawn.behaviour.literals {
         Literals::Json if expression => Node::Words("value | tojson".to_owned()),
         Literals::Json => either("value is string", vec![string], vec![Node::Words("value | tojson".to_owned())]),
         Literals::Python => either("value is string", vec![string], vec![Node::Words("value | string".to_owned())]),

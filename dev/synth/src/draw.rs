@@ -5,7 +5,8 @@ use unjinja_spec::{
     ToolFormat, Turn,
 };
 
-use crate::marker::{Alphabet, Markers};
+use crate::behaviour::{Absent, AcceptedArguments, Behaviour, History, PARTS};
+use crate::marker::Markers;
 use crate::node::Style;
 use crate::rng::Rng;
 use crate::tools;
@@ -16,98 +17,9 @@ pub struct Drawn {
     /// The spec.
     pub spec: FormatSpec,
     /// Properties that the spec does not contain.
-    pub how: How,
+    pub behaviour: Behaviour,
     /// The style in which the template is written.
     pub style: Style,
-}
-
-/// Which reasoning of earlier turns a template writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum History {
-    /// Every turn's reasoning.
-    #[default]
-    Always,
-    /// Reasoning after the last user message only.
-    AfterLastUser,
-    /// None: the template removes it from the content.
-    Never,
-}
-
-/// What a template writes where a turn has no reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Absent {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// An empty block.
-    EmptyBlock,
-    /// The closing marker alone.
-    Closed,
-}
-
-/// The forms of a call's arguments that a template accepts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Taken {
-    /// An object or JSON text.
-    #[default]
-    Both,
-    /// An object; JSON text is an error or is written as a string.
-    Object,
-    /// JSON text; an object is an error.
-    Text,
-}
-
-/// How literals are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Literals {
-    /// As JSON.
-    #[default]
-    Json,
-    /// As Python prints them.
-    Python,
-}
-
-/// What a template does that its spec does not describe.
-#[derive(Clone, Debug, Default)]
-pub struct How {
-    /// The alphabet of most markers.
-    pub alphabet: Option<Alphabet>,
-    /// Text after a user message.
-    pub user_end: String,
-    /// Text before a system message; its end is that of a user message.
-    pub system_start: String,
-    /// Whether the template begins with `bos_token`.
-    pub bos: bool,
-    /// Whether the list of tools shows how a call is written.
-    pub shows_example: bool,
-    /// What history shows of reasoning.
-    pub history: History,
-    /// What is written where there is no reasoning.
-    pub absent: Absent,
-    /// What arguments may be.
-    pub taken: Taken,
-    /// White space between an answer and calls, if there is an answer. In the spec it belongs to the first opener.
-    pub lead: String,
-    /// Whether a call's JSON is assembled from pieces.
-    pub by_hand: bool,
-    /// Keys of a nested function object, in order.
-    pub inner_order: Vec<String>,
-    /// Whether a call's object has `"type": "function"`.
-    pub says_type: bool,
-    /// The number of the first call, if calls are counted.
-    pub first_id: usize,
-    /// Whether a counted id is a string.
-    pub id_is_text: bool,
-    /// The separator in an array of calls.
-    pub array_glue: &'static str,
-    /// How values other than strings are written, or all values of call expressions.
-    pub literals: Literals,
-    /// Whether a template that writes one call only raises an error for more; else it ignores them.
-    pub refuses: bool,
-    /// Whether content is printed without checking that there is any.
-    pub prints_null: bool,
-    /// Whether an answer is trimmed.
-    pub trims: bool,
 }
 
 /// Draws a spec that is valid and can be lowered.
@@ -122,9 +34,9 @@ pub fn draw(rng: &mut Rng) -> Drawn {
 
 fn attempt(rng: &mut Rng) -> Drawn {
     let style = Style::draw(rng);
-    let mut how = How { bos: rng.coin(), trims: rng.one_in(4), ..How::default() };
+    let mut behaviour = Behaviour { bos: rng.coin(), trims: rng.one_in(4), ..Behaviour::default() };
     let mut markers = Markers::new(rng);
-    how.alphabet = Some(markers.usual());
+    behaviour.alphabet = Some(markers.usual());
     let mut spec = FormatSpec {
         spec_version: SPEC_VERSION,
         unsupported: None,
@@ -146,29 +58,29 @@ fn attempt(rng: &mut Rng) -> Drawn {
         tokens: unjinja_spec::Tokens::default(),
         evidence: unjinja_spec::Evidence::default(),
     };
-    turn(&mut markers, &mut spec, &mut how);
-    tools::draw(&mut markers, &mut spec, &mut how);
-    reasoning(&mut markers, &mut spec, &mut how);
+    turn(&mut markers, &mut spec, &mut behaviour);
+    tools::draw(&mut markers, &mut spec, &mut behaviour);
+    reasoning(&mut markers, &mut spec, &mut behaviour);
     content(&mut markers, &mut spec);
     if spec.tools.format == ToolFormat::None && spec.content.mode != ContentMode::Plain {
         // With no turn of calls to compare with, an empty block and the answer's opener are one text.
-        how.absent = Absent::Nothing;
+        behaviour.absent = Absent::Nothing;
         spec.reasoning.empty.clear();
         if spec.turn.assistant_start.is_empty() && spec.reasoning.field.is_empty() {
             // Every turn begins with the wrapper, and no prompt tells that it is no frame.
             spec.content = Content::default();
         }
     }
-    prompts(markers.rng(), &mut spec, &how);
-    if how.absent == Absent::EmptyBlock && always_opened(&spec) {
-        how.absent = Absent::Nothing;
+    prompts(markers.rng(), &mut spec, &behaviour);
+    if behaviour.absent == Absent::EmptyBlock && always_opened(&spec) {
+        behaviour.absent = Absent::Nothing;
     }
-    capabilities(markers.rng(), &mut spec, &mut how);
-    Drawn { spec, how, style }
+    capabilities(markers.rng(), &mut spec, &mut behaviour);
+    Drawn { spec, behaviour, style }
 }
 
 /// The markers around messages.
-fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
+fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
     let names = markers.rng().pick(&[("user", "assistant"), ("user", "model"), ("User", "Bot"), ("human", "gpt")]);
     let alphabet = markers.tags();
     let turn = &mut spec.turn;
@@ -179,9 +91,9 @@ fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
             let after = markers.rng().pick(&["\n", "\n", "\n\n"]);
             turn.user_start = format!("{open}{}{after}", names.0);
             turn.assistant_start = format!("{open}{}{after}", names.1);
-            how.system_start = format!("{open}system{after}");
+            behaviour.system_start = format!("{open}system{after}");
             turn.end = format!("{close}{}", markers.rng().pick(&["", "\n"]));
-            how.user_end.clone_from(&turn.end);
+            behaviour.user_end.clone_from(&turn.end);
         }
         // A header between two markers.
         1 => {
@@ -189,34 +101,31 @@ fn turn(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
             let after = markers.rng().pick(&["", "\n", "\n\n"]);
             turn.user_start = format!("{open}{}{close}{after}", names.0);
             turn.assistant_start = format!("{open}{}{close}{after}", names.1);
-            how.system_start = format!("{open}system{close}{after}");
+            behaviour.system_start = format!("{open}system{close}{after}");
             turn.end = format!("{}{}", markers.single(alphabet), markers.rng().pick(&["", "\n"]));
-            how.user_end.clone_from(&turn.end);
+            behaviour.user_end.clone_from(&turn.end);
         }
         // A marker for each role.
         2 => {
             let after = markers.rng().pick(&["", "\n"]);
             turn.user_start = format!("{}{after}", markers.single(alphabet));
             turn.assistant_start = format!("{}{after}", markers.single(alphabet));
-            how.system_start = format!("{}{after}", markers.single(alphabet));
+            behaviour.system_start = format!("{}{after}", markers.single(alphabet));
             turn.end = if markers.rng().one_in(4) { String::new() } else { markers.single(alphabet) };
             if markers.rng().coin() {
-                how.user_end.clone_from(&turn.end);
+                behaviour.user_end.clone_from(&turn.end);
             }
         }
         // A pair around user messages, and nothing before an answer.
         _ => {
-            (turn.user_start, how.user_end) = markers.pair(alphabet);
-            how.system_start.clone_from(&turn.user_start);
+            (turn.user_start, behaviour.user_end) = markers.pair(alphabet);
+            behaviour.system_start.clone_from(&turn.user_start);
             turn.end = markers.single(alphabet);
         }
     }
 }
 
-/// The name for reasoning that is given as a part of the content.
-pub const PARTS: &str = "content.thinking";
-
-fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
+fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
     let calls = spec.tools.format != ToolFormat::None;
     let reasoning = &mut spec.reasoning;
     let kind = markers.rng().below(10);
@@ -239,17 +148,18 @@ fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
         3 => {
             // Only the end has a marker.
             reasoning.start = String::new();
-            how.history = markers.rng().pick(&[History::Always, History::AfterLastUser]);
+            behaviour.history = markers.rng().pick(&[History::Always, History::AfterLastUser]);
         }
         4 if calls => reasoning.mode = ReasoningMode::ToolsOnly,
         5 | 6 => {
-            how.history = History::Never;
+            behaviour.history = History::Never;
             reasoning.field = String::new();
         }
         _ => {
-            how.history = markers.rng().pick(&[History::Always, History::Always, History::AfterLastUser]);
-            how.absent = markers.rng().pick(&[Absent::Nothing, Absent::Nothing, Absent::EmptyBlock, Absent::Closed]);
-            if how.absent == Absent::Closed {
+            behaviour.history = markers.rng().pick(&[History::Always, History::Always, History::AfterLastUser]);
+            behaviour.absent =
+                markers.rng().pick(&[Absent::Nothing, Absent::Nothing, Absent::EmptyBlock, Absent::Closed]);
+            if behaviour.absent == Absent::Closed {
                 reasoning.empty.clone_from(&reasoning.end);
             }
         }
@@ -278,7 +188,7 @@ fn always_opened(spec: &FormatSpec) -> bool {
 }
 
 /// What the thinking switch does.
-fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
+fn prompts(rng: &mut Rng, spec: &mut FormatSpec, behaviour: &Behaviour) {
     let start = spec.turn.assistant_start.clone();
     let reasoning = &mut spec.reasoning;
     let opened = (format!("{start}{}", reasoning.start), Channel::Reasoning);
@@ -290,7 +200,7 @@ fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
     let mut add = |thinking, (text, starts_in): &(String, Channel)| {
         spec.generation_prompt.push(GenerationPrompt { thinking, text: text.clone(), starts_in: *starts_in });
     };
-    let hidden = how.history == History::Never;
+    let hidden = behaviour.history == History::Never;
     if reasoning.mode == ReasoningMode::None || (delimiter && rng.coin()) {
         return add(None, &bare);
     }
@@ -312,27 +222,22 @@ fn prompts(rng: &mut Rng, spec: &mut FormatSpec, how: &How) {
     add(Some(false), off);
 }
 
-fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, how: &mut How) {
+fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
     let calls = spec.tools.format != ToolFormat::None;
     let can = &mut spec.capabilities;
     can.tool_calls = calls;
     can.tools = calls && !rng.one_in(8);
-    how.shows_example = can.tools && rng.one_in(3);
+    behaviour.shows_example = can.tools && rng.one_in(3);
     can.parallel_tool_calls = calls && (!spec.tools.gen_id_field.is_empty() || !rng.one_in(10));
     can.parallel_tool_calls |= spec.tools.call_id.position == unjinja_spec::CallIdPosition::InName;
-    how.refuses = rng.coin();
+    behaviour.refuses = rng.coin();
     can.system_role = !rng.one_in(8);
     can.typed_content = rng.one_in(4);
-    can.object_arguments = calls && how.taken != Taken::Text;
-    can.string_arguments = calls && how.taken != Taken::Object;
+    can.object_arguments = calls && behaviour.accepts != AcceptedArguments::Text;
+    can.string_arguments = calls && behaviour.accepts != AcceptedArguments::Object;
     can.reasoning = spec.reasoning.mode != ReasoningMode::None;
     let plain =
-        spec.content.mode == ContentMode::Plain && how.history != History::Never && spec.reasoning.field != PARTS;
-    how.prints_null = calls && plain && rng.one_in(8);
-    can.requires_nonnull_content = how.prints_null;
-}
-
-/// A random alphabet with tags, for formats whose markers hold names.
-pub(crate) fn angle_or_wide(rng: &mut Rng) -> Alphabet {
-    rng.pick(&[Alphabet::Angle, Alphabet::Angle, Alphabet::Wide])
+        spec.content.mode == ContentMode::Plain && behaviour.history != History::Never && spec.reasoning.field != PARTS;
+    behaviour.prints_null = calls && plain && rng.one_in(8);
+    can.requires_nonnull_content = behaviour.prints_null;
 }

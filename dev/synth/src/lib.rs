@@ -40,6 +40,7 @@
 
 #![expect(clippy::expect_used, reason = "a development crate: what cannot happen may stop it")]
 
+pub mod behaviour;
 pub mod calls;
 pub mod draw;
 pub mod marker;

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
             continue;
         };
         let seen = causes.entry((*stage, kind, cause.clone())).or_default();
-        let alphabet = trial.drawn.how.alphabet.map_or(String::new(), |alphabet| format!("{alphabet:?}"));
+        let alphabet = trial.drawn.behaviour.alphabet.map_or(String::new(), |alphabet| format!("{alphabet:?}"));
         seen.push(format!("{number}/{}", &alphabet[..1]));
         let heading = format!("{stage:?} {kind} {cause}");
         if (seen.len() as u64) <= show && heading.contains(&only) {

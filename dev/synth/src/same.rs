@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat, Tools};
 
-use crate::draw::{Drawn, History, Taken};
+use crate::behaviour::{AcceptedArguments, History};
+use crate::draw::Drawn;
 use crate::written::{Ink, Said, SaidCall, turn};
 
 /// Placeholders that look like no marker.
@@ -76,7 +77,7 @@ fn bare(text: &str) -> String {
 
 /// Whether a template shows all its white space, so that the spec must have exactly that.
 pub fn shows_layout(drawn: &Drawn) -> bool {
-    drawn.how.lead.is_empty() && drawn.how.history != History::Never
+    drawn.behaviour.lead.is_empty() && drawn.behaviour.history != History::Never
 }
 
 /// The differences of two specs, each named by its key or by the turn that they write differently.
@@ -121,7 +122,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     check("generation_prompt", prompts(want), prompts(got));
     let (a, b) = (&want.capabilities, &got.capabilities);
     let filtered = matches!(want.tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson);
-    if drawn.how.taken != Taken::Object || !filtered {
+    if drawn.behaviour.accepts != AcceptedArguments::Object || !filtered {
         check("capabilities.string_arguments", a.string_arguments.to_string(), b.string_arguments.to_string());
     }
     for (key, a, b) in [

@@ -2,8 +2,9 @@
 
 use unjinja_spec::{ContentMode, ReasoningMode, ToolFormat};
 
+use crate::behaviour::{Absent, History, PARTS};
 use crate::calls;
-use crate::draw::{Absent, Drawn, History, PARTS};
+use crate::draw::Drawn;
 use crate::node::{Join, Layout, Node, either, print, text, when};
 
 /// The template of a drawn spec.
@@ -12,13 +13,13 @@ pub fn template(drawn: &Drawn) -> String {
     if drawn.style.comments && drawn.style.layout != Layout::Line {
         nodes.push(Node::Do("set note = 'drawn by unjinja'".to_owned()));
     }
-    if drawn.how.bos {
+    if drawn.behaviour.bos {
         nodes.push(Node::Words("bos_token".to_owned()));
     }
     nodes.extend(listing(drawn));
     let m = drawn.style.message;
     let role = drawn.style.get(m, "role");
-    let last = drawn.how.history == History::AfterLastUser;
+    let last = drawn.behaviour.history == History::AfterLastUser;
     if last {
         nodes.push(Node::Do("set asked = namespace(last=-1)".to_owned()));
         let found = vec![when(format!("{role} == 'user'"), vec![Node::Do("set asked.last = position".to_owned())])];
@@ -44,7 +45,7 @@ fn listing(drawn: &Drawn) -> Vec<Node> {
     if !drawn.spec.capabilities.tools {
         return Vec::new();
     }
-    let mut body = vec![text(format!("{}You may call these:\n", drawn.how.system_start))];
+    let mut body = vec![text(format!("{}You may call these:\n", drawn.behaviour.system_start))];
     if drawn.style.macros {
         body.push(Node::For {
             var: "tool".to_owned(),
@@ -56,7 +57,7 @@ fn listing(drawn: &Drawn) -> Vec<Node> {
     } else {
         body.push(Node::Words("tools | tojson".to_owned()));
     }
-    if drawn.how.shows_example {
+    if drawn.behaviour.shows_example {
         let tools = &drawn.spec.tools;
         body.push(text(format!(
             "\nWrite a call between {} and {}.",
@@ -64,13 +65,13 @@ fn listing(drawn: &Drawn) -> Vec<Node> {
             format!("{}{}", tools.per_call_end, tools.section_end).trim()
         )));
     }
-    body.push(text(&drawn.how.user_end));
+    body.push(text(&drawn.behaviour.user_end));
     vec![when("tools", body)]
 }
 
 /// What is written for each role.
 fn roles(drawn: &Drawn) -> Vec<Node> {
-    let (spec, how, style) = (&drawn.spec, &drawn.how, &drawn.style);
+    let (spec, behaviour, style) = (&drawn.spec, &drawn.behaviour, &drawn.style);
     let m = style.message;
     let role = style.get(m, "role");
     let content = style.get(m, "content");
@@ -80,13 +81,13 @@ fn roles(drawn: &Drawn) -> Vec<Node> {
         Node::Words(content)
     };
     let system = if spec.capabilities.system_role {
-        vec![text(&how.system_start), said.clone(), text(&how.user_end)]
+        vec![text(&behaviour.system_start), said.clone(), text(&behaviour.user_end)]
     } else {
         vec![Node::Value(format!("raise_exception({})", style.literal("No system messages.")))]
     };
-    let user = vec![text(&spec.turn.user_start), said.clone(), text(&how.user_end)];
-    let tool = vec![text(&how.system_start), text("Result: "), said, text(&how.user_end)];
-    let shown = if how.history == History::AfterLastUser { "position > asked.last" } else { "true" };
+    let user = vec![text(&spec.turn.user_start), said.clone(), text(&behaviour.user_end)];
+    let tool = vec![text(&behaviour.system_start), text("Result: "), said, text(&behaviour.user_end)];
+    let shown = if behaviour.history == History::AfterLastUser { "position > asked.last" } else { "true" };
     let assistant = vec![Node::Part {
         name: "assistant_turn".to_owned(),
         parameters: vec![("turn".to_owned(), m.to_owned()), ("shown".to_owned(), shown.to_owned())],
@@ -104,7 +105,7 @@ fn roles(drawn: &Drawn) -> Vec<Node> {
 
 /// An assistant's turn.
 fn assistant(drawn: &Drawn) -> Vec<Node> {
-    let (spec, how, style) = (&drawn.spec, &drawn.how, &drawn.style);
+    let (spec, behaviour, style) = (&drawn.spec, &drawn.behaviour, &drawn.style);
     let mut nodes = vec![text(&spec.turn.assistant_start)];
     let content = style.get("turn", "content");
     let calls = style.get("turn", "tool_calls");
@@ -118,7 +119,7 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     if thinks {
         let thought = if parts { "held.thought".to_owned() } else { style.get("turn", &reasoning.field) };
         has_thought = thought.clone();
-        if how.history == History::AfterLastUser {
+        if behaviour.history == History::AfterLastUser {
             has_thought = format!("shown and {has_thought}");
         }
         if reasoning.mode == ReasoningMode::ToolsOnly {
@@ -129,7 +130,7 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
         let absent = if absent.is_empty() { Vec::new() } else { vec![text(absent)] };
         nodes.push(either(has_thought.clone(), block, absent));
     }
-    let said = if how.history == History::Never {
+    let said = if behaviour.history == History::Never {
         let end = style.literal(reasoning.end.trim());
         nodes.push(Node::Do(format!("set said = {content} or ''")));
         let cut = format!("set said = said.split({end})[-1].lstrip('\\n')");
@@ -143,8 +144,8 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     nodes.push(answer(drawn, &said, &has_thought));
     if spec.tools.format != ToolFormat::None {
         let mut body = Vec::new();
-        if !how.lead.is_empty() {
-            body.push(when(said.clone(), vec![text(&how.lead)]));
+        if !behaviour.lead.is_empty() {
+            body.push(when(said.clone(), vec![text(&behaviour.lead)]));
         }
         body.extend(calls::calls(drawn, &calls));
         nodes.push(when(calls, vec![Node::Block("written".to_owned(), body)]));
@@ -178,7 +179,7 @@ fn held(drawn: &Drawn, content: &str) -> Vec<Node> {
 /// What stands where a turn has no reasoning.
 pub fn absent(drawn: &Drawn) -> String {
     let reasoning = &drawn.spec.reasoning;
-    match drawn.how.absent {
+    match drawn.behaviour.absent {
         Absent::Nothing => String::new(),
         Absent::EmptyBlock => format!("{}{}", reasoning.start, reasoning.end),
         Absent::Closed => reasoning.end.clone(),
@@ -187,8 +188,8 @@ pub fn absent(drawn: &Drawn) -> String {
 
 fn answer(drawn: &Drawn, said: &str, has_thought: &str) -> Node {
     let content = &drawn.spec.content;
-    let value = Node::Words(if drawn.how.trims { format!("{said} | trim") } else { said.to_owned() });
-    if drawn.how.prints_null {
+    let value = Node::Words(if drawn.behaviour.trims { format!("{said} | trim") } else { said.to_owned() });
+    if drawn.behaviour.prints_null {
         return Node::Value(said.to_owned());
     }
     let wrapped = vec![text(&content.start), value.clone(), text(&content.end)];

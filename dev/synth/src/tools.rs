@@ -2,26 +2,27 @@
 
 use unjinja_spec::{CallId, CallIdPosition, FormatSpec, ToolFormat, Tools};
 
-use crate::draw::{How, Literals, Taken, angle_or_wide};
+use crate::behaviour::{AcceptedArguments, Behaviour, Literals};
 use crate::marker::{Alphabet, Markers};
+use crate::rng::Rng;
 
 /// Draws how calls are written.
-pub fn draw(markers: &mut Markers<'_>, spec: &mut FormatSpec, how: &mut How) {
+pub fn draw(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
     let tools = &mut spec.tools;
     match markers.rng().below(14) {
         0 => {}
-        1..=5 => json_native(markers, tools, how),
-        6..=8 => tag_with_json(markers, tools, how),
-        9..=11 => tag_with_tagged(markers, tools, how),
-        _ => call_expression(markers, tools, how),
+        1..=5 => json_native(markers, tools, behaviour),
+        6..=8 => tag_with_json(markers, tools, behaviour),
+        9..=11 => tag_with_tagged(markers, tools, behaviour),
+        _ => call_expression(markers, tools, behaviour),
     }
     if tools.format != ToolFormat::None && markers.rng().coin() {
-        how.lead = markers.rng().pick(&["\n", "\n\n"]).to_owned();
-        let lead = how.lead.clone();
+        behaviour.lead = markers.rng().pick(&["\n", "\n\n"]).to_owned();
+        let lead = behaviour.lead.clone();
         if let Some(first) = first_opener(tools) {
             first.insert_str(0, &lead);
         } else {
-            how.lead.clear();
+            behaviour.lead.clear();
         }
     }
 }
@@ -49,7 +50,7 @@ fn around(markers: &mut Markers<'_>, tools: &mut Tools, section: bool, each: boo
     }
 }
 
-fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
+fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
     tools.format = ToolFormat::JsonNative;
     tools.tools_array_wrapped = markers.rng().one_in(3);
     match (tools.tools_array_wrapped, markers.rng().below(6)) {
@@ -71,14 +72,14 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
         }
     }
     let rng = markers.rng();
-    how.array_glue = rng.pick(&[", ", ", ", ",", ",\n"]);
+    behaviour.array_glue = rng.pick(&[", ", ", ", ",", ",\n"]);
     tools.uses_python_dicts = rng.one_in(6);
-    how.by_hand = !tools.uses_python_dicts && rng.coin();
-    how.taken = match (how.by_hand, rng.below(4)) {
-        (false, _) => Taken::Object,
-        (true, 0) => Taken::Text,
-        (true, 1) => Taken::Object,
-        (true, _) => Taken::Both,
+    behaviour.by_hand = !tools.uses_python_dicts && rng.coin();
+    behaviour.accepts = match (behaviour.by_hand, rng.below(4)) {
+        (false, _) => AcceptedArguments::Object,
+        (true, 0) => AcceptedArguments::Text,
+        (true, 1) => AcceptedArguments::Object,
+        (true, _) => AcceptedArguments::Both,
     };
     tools.fun_name_is_key = rng.one_in(7);
     if tools.fun_name_is_key {
@@ -92,7 +93,7 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
     }
     if rng.one_in(5) {
         tools.function_field = rng.pick(&["function_call", "call", "payload"]).to_owned();
-        how.inner_order = std::mem::replace(&mut keys, vec![tools.function_field.clone()]);
+        behaviour.inner_order = std::mem::replace(&mut keys, vec![tools.function_field.clone()]);
     }
     match rng.below(5) {
         0 => {
@@ -102,27 +103,32 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
         }
         1 => {
             tools.gen_id_field = rng.pick(&["tool_call_id", "index", "number"]).to_owned();
-            how.first_id = rng.below(2);
-            how.id_is_text = rng.coin();
+            behaviour.first_id = rng.below(2);
+            behaviour.id_is_text = rng.coin();
             let at = rng.below(keys.len() + 1);
             keys.insert(at, tools.gen_id_field.clone());
         }
         _ => {}
     }
     if rng.one_in(6) {
-        how.says_type = true;
+        behaviour.says_type = true;
         keys.insert(0, "type".to_owned());
     }
     tools.parameter_order = keys;
 }
 
-fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
+fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
     tools.format = ToolFormat::TagWithJson;
     tools.uses_python_dicts = markers.rng().one_in(8);
-    how.taken = if tools.uses_python_dicts {
-        Taken::Object
+    behaviour.accepts = if tools.uses_python_dicts {
+        AcceptedArguments::Object
     } else {
-        markers.rng().pick(&[Taken::Both, Taken::Both, Taken::Object, Taken::Text])
+        markers.rng().pick(&[
+            AcceptedArguments::Both,
+            AcceptedArguments::Both,
+            AcceptedArguments::Object,
+            AcceptedArguments::Text,
+        ])
     };
     let section = markers.rng().one_in(3);
     match markers.rng().below(3) {
@@ -212,9 +218,9 @@ fn name_tag(markers: &mut Markers<'_>, tools: &mut Tools, alphabet: Alphabet) {
     }
 }
 
-fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
+fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
     tools.format = ToolFormat::TagWithTagged;
-    how.taken = Taken::Object;
+    behaviour.accepts = AcceptedArguments::Object;
     let section = markers.rng().one_in(3);
     let alphabet = angle_or_wide(markers.rng());
     let in_tag = markers.rng().below(3) < 2;
@@ -278,14 +284,14 @@ fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) 
     if line.is_empty() && markers.rng().one_in(5) {
         arguments.separator = "\n".to_owned();
     }
-    how.literals = markers.rng().pick(&[Literals::Json, Literals::Json, Literals::Python]);
-    tools.uses_python_dicts = how.literals == Literals::Python;
+    behaviour.literals = markers.rng().pick(&[Literals::Json, Literals::Json, Literals::Python]);
+    tools.uses_python_dicts = behaviour.literals == Literals::Python;
     tools.separator = markers.rng().pick(&["", "\n"]).to_owned();
 }
 
-fn call_expression(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) {
+fn call_expression(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
     tools.format = ToolFormat::CallExpression;
-    how.taken = Taken::Object;
+    behaviour.accepts = AcceptedArguments::Object;
     let each = markers.rng().coin();
     around(markers, tools, !each, each);
     if !each {
@@ -302,7 +308,7 @@ fn call_expression(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) 
     tools.function.close = close.to_owned();
     arguments.name_suffix = sign.to_owned();
     arguments.separator = markers.rng().pick(&[", ", ","]).to_owned();
-    how.literals = markers.rng().pick(&[Literals::Json, Literals::Python]);
+    behaviour.literals = markers.rng().pick(&[Literals::Json, Literals::Python]);
     if markers.rng().one_in(3) {
         let alphabet = markers.tags();
         arguments.quote = match alphabet {
@@ -310,4 +316,9 @@ fn call_expression(markers: &mut Markers<'_>, tools: &mut Tools, how: &mut How) 
             _ => markers.single(alphabet),
         };
     }
+}
+
+/// A random alphabet with tags, for formats whose markers hold names.
+fn angle_or_wide(rng: &mut Rng) -> Alphabet {
+    rng.pick(&[Alphabet::Angle, Alphabet::Angle, Alphabet::Wide])
 }

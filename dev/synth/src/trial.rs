@@ -8,7 +8,8 @@ use unjinja_analyzer::{Naming, analyze, verify};
 use unjinja_render::Template;
 use unjinja_spec::{FormatSpec, ToolFormat, Tools};
 
-use crate::draw::{Drawn, History, PARTS, Taken, draw};
+use crate::behaviour::{AcceptedArguments, History, PARTS};
+use crate::draw::{Drawn, draw};
 use crate::rng::Rng;
 use crate::same::{differences, shapes, shows_layout};
 use crate::template::{absent, template};
@@ -183,15 +184,17 @@ impl Real<'_> {
 
 impl Ink for Real<'_> {
     fn object(&self, tools: &Tools, call: &SaidCall, index: usize) -> String {
-        let how = &self.0.how;
+        let behaviour = &self.0.behaviour;
         let arguments: Map<String, Value> = call.arguments.iter().cloned().collect();
         let value = |key: &String| -> Value {
             match key {
                 key if *key == tools.name_field => call.name.as_str().into(),
                 key if *key == tools.args_field => Value::Object(arguments.clone()),
                 key if *key == tools.id_field => call.id.as_str().into(),
-                key if *key == tools.gen_id_field && how.id_is_text => (index + how.first_id).to_string().into(),
-                key if *key == tools.gen_id_field => (index + how.first_id).into(),
+                key if *key == tools.gen_id_field && behaviour.id_is_text => {
+                    (index + behaviour.first_id).to_string().into()
+                }
+                key if *key == tools.gen_id_field => (index + behaviour.first_id).into(),
                 _ => "function".into(),
             }
         };
@@ -201,7 +204,7 @@ impl Ink for Real<'_> {
             outer = Map::new();
             outer.insert(call.name.clone(), Value::Object(arguments.clone()));
         } else if !tools.function_field.is_empty() {
-            outer[&tools.function_field] = Value::Object(object(&how.inner_order));
+            outer[&tools.function_field] = Value::Object(object(&behaviour.inner_order));
         }
         self.print(tools, &Value::Object(outer))
     }
@@ -223,7 +226,7 @@ impl Ink for Real<'_> {
     }
 
     fn glue(&self) -> &str {
-        if self.0.how.by_hand { self.0.how.array_glue } else { ", " }
+        if self.0.behaviour.by_hand { self.0.behaviour.array_glue } else { ", " }
     }
 }
 
@@ -231,7 +234,7 @@ impl Ink for Real<'_> {
 fn unfaithful(drawn: &Drawn, template: &Template) -> Option<String> {
     for said in shapes(&drawn.spec) {
         let mut said = said;
-        if drawn.how.history == History::Never {
+        if drawn.behaviour.history == History::Never {
             if said.content.is_empty() && said.reasoning.is_some() {
                 continue;
             }
@@ -246,7 +249,7 @@ fn unfaithful(drawn: &Drawn, template: &Template) -> Option<String> {
         };
         let absent = if drawn.spec.reasoning.field.is_empty() { String::new() } else { absent(drawn) };
         let written = turn(&drawn.spec, &said, &absent, &Real(drawn));
-        let expected = format!("{}What?{}{written}", drawn.spec.turn.user_start, drawn.how.user_end);
+        let expected = format!("{}What?{}{written}", drawn.spec.turn.user_start, drawn.behaviour.user_end);
         let space = |text: &str| if shows_layout(drawn) { text.to_owned() } else { text.split_whitespace().collect() };
         let same = space(&rendered) == space(&expected);
         if !same {
@@ -270,8 +273,11 @@ fn message(drawn: &Drawn, said: &Said) -> Value {
     if !said.calls.is_empty() {
         let calls = said.calls.iter().map(|call| {
             let arguments = Value::Object(call.arguments.iter().cloned().collect());
-            let arguments =
-                if drawn.how.taken == Taken::Text { Real(drawn).json(&arguments).into() } else { arguments };
+            let arguments = if drawn.behaviour.accepts == AcceptedArguments::Text {
+                Real(drawn).json(&arguments).into()
+            } else {
+                arguments
+            };
             json!({"type": "function", "id": call.id, "function": {"name": call.name, "arguments": arguments}})
         });
         message["tool_calls"] = calls.collect();

@@ -1,36 +1,38 @@
-//! Arrays: items one by one as far as they have schemas of their own, then the same again.
+//! Arrays: first the items that have schemas of their own, then any number of further items.
 
 use serde_json::Value;
 
 use super::super::{Expr, many, option, repeat, sequence, text};
-use super::facts::{ARRAY, Count, Facts};
-use super::flat::Part;
+use super::bounds::Count;
+use super::condition::Condition;
+use super::constraints::Constraints;
+use super::types::ARRAY;
 use super::{Outcome, Schemas, impossible, json};
 
-/// How many items of their own an array has.
+/// At most so many items have schemas of their own.
 const OWN: usize = 2000;
 
 impl<'s> Schemas<'s, '_> {
-    pub(super) fn array(&mut self, hint: &str, facts: &Facts<'s>) -> Outcome<'s, Expr> {
-        if facts.limited & ARRAY == 0 {
+    pub(super) fn array(&mut self, hint: &str, constraints: &Constraints<'s>) -> Outcome<'s, Expr> {
+        if constraints.limited & ARRAY == 0 {
             return Ok(json::array(self.builder).into());
         }
-        let mut count = facts.items;
-        for &schema in &facts.arrays {
-            self.unsaid(schema, count.max);
+        let mut count = constraints.items;
+        for &schema in &constraints.arrays {
+            self.report_unexpressed(schema, count.max);
             if schema.get("contains").is_some() {
-                count.min = count.min.max(least(schema));
+                count.min = count.min.max(min_contains(schema));
             }
         }
-        let schema = facts.arrays.first().copied();
-        let own = facts.arrays.iter().map(|schema| prefix(schema).len()).max().unwrap_or(0);
+        let schema = constraints.arrays.first().copied();
+        let own = constraints.arrays.iter().map(|schema| prefix(schema).len()).max().unwrap_or(0);
         if own > OWN {
-            self.report(schema, "prefixItems", "there are too many of them");
+            self.report(schema, "prefixItems", "only the first schemas are checked");
         }
-        // The items that have a schema of their own, as far as there may be any.
+        // The items with schemas of their own, up to the maximum length.
         let mut items = Vec::new();
         for at in 0..own.min(OWN).min(count.max.unwrap_or(u32::MAX) as usize) {
-            match self.value(&format!("{hint}-{at}"), parts(&facts.arrays, at)) {
+            match self.value(&format!("{hint}-{at}"), parts(&constraints.arrays, at)) {
                 Ok(item) => items.push(item),
                 Err(why) => {
                     count.max = Some(u32::try_from(at).unwrap_or(u32::MAX));
@@ -43,21 +45,21 @@ impl<'s> Schemas<'s, '_> {
         let own = u32::try_from(items.len()).unwrap_or(u32::MAX);
         let mut rest = None;
         if count.max.is_none_or(|max| max > own) {
-            match self.value(&format!("{hint}-item"), parts(&facts.arrays, usize::MAX)) {
+            match self.value(&format!("{hint}-item"), parts(&constraints.arrays, usize::MAX)) {
                 Ok(item) => rest = Some(item),
                 Err(why) if count.min > own => return Err(why),
                 Err(_) => count.max = Some(own),
             }
         }
         if count.is_empty() {
-            return impossible(schema, "an array has more items than it may have");
+            return impossible(schema, "the minimum number of items is above the maximum");
         }
-        let count = self.counted(count, schema, "maxItems");
-        if let Some(expr) = self.containing(hint, facts, own, count, rest.as_ref())? {
+        let count = self.writable_count(count, schema, "maxItems");
+        if let Some(expr) = self.containing(hint, constraints, own, count, rest.as_ref())? {
             return Ok(expr);
         }
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
-        // From behind: what may follow each item.
+        // Written from the end: what may follow each item.
         let mut tail = Expr::EMPTY;
         if let Some(item) = rest {
             let item = sequence([item, space.clone()]);
@@ -86,32 +88,32 @@ impl<'s> Schemas<'s, '_> {
         Ok(self.rule(hint, sequence([text("["), space, tail, text("]")])))
     }
 
-    /// An array of which some items fit `contains`, where nothing else is counted: that can be said.
+    /// An array with some items that fit `contains`. This can be expressed if nothing else is writable_count.
     fn containing(
         &mut self,
         hint: &str,
-        facts: &Facts<'s>,
+        constraints: &Constraints<'s>,
         own: u32,
         count: Count,
         rest: Option<&Expr>,
     ) -> Outcome<'s, Option<Expr>> {
-        /// How many times it is written.
+        /// The matching item is written at most so many times.
         const TIMES: u32 = 50;
-        let mut all = facts.arrays.iter().copied().filter(|schema| schema.get("contains").is_some());
+        let mut all = constraints.arrays.iter().copied().filter(|schema| schema.get("contains").is_some());
         let (Some(schema), Some(rest)) = (all.next(), rest) else { return Ok(None) };
-        let times = least(schema);
+        let times = min_contains(schema);
         let most = schema.get("maxContains").is_some();
         let sole = all.next().is_none() && own == 0 && count.max.is_none() && count.min <= times;
         if !sole || most || times == 0 || times > TIMES {
             let says = times > 0 || most;
-            let keyword = facts.arrays.iter().copied().filter(|schema| says && schema.get("contains").is_some());
+            let keyword = constraints.arrays.iter().copied().filter(|schema| says && schema.get("contains").is_some());
             for schema in keyword {
-                self.report(Some(schema), "contains", "beside other counts it is not counted which items fit");
+                self.report(Some(schema), "contains", "together with other limits, matching items are not counted");
             }
             return Ok(None);
         }
-        let fitting = schema.get("contains").map(Part::Schema);
-        let fitting = parts(&facts.arrays, usize::MAX).into_iter().chain(fitting).collect();
+        let fitting = schema.get("contains").map(Condition::Schema);
+        let fitting = parts(&constraints.arrays, usize::MAX).into_iter().chain(fitting).collect();
         let fitting = self.value(&format!("{hint}-contained"), fitting)?;
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
         let item = sequence([rest.clone(), space.clone()]);
@@ -127,19 +129,19 @@ impl<'s> Schemas<'s, '_> {
         Ok(Some(self.rule(hint, sequence([text("["), space, first, again, after, text("]")]))))
     }
 
-    /// Reports what is not expressed.
-    fn unsaid(&mut self, schema: &'s Value, max: Option<u32>) {
+    /// Reports keywords that are not expressed.
+    fn report_unexpressed(&mut self, schema: &'s Value, max: Option<u32>) {
         if schema.get("uniqueItems") == Some(&Value::Bool(true)) && max.is_none_or(|max| max > 1) {
-            self.report(Some(schema), "uniqueItems", "a grammar does not compare");
+            self.report(Some(schema), "uniqueItems", "a grammar cannot compare items");
         }
         if !matches!(schema.get("unevaluatedItems"), None | Some(Value::Bool(true))) {
-            self.report(Some(schema), "unevaluatedItems", "what other schemas looked at is not followed");
+            self.report(Some(schema), "unevaluatedItems", "what other schemas evaluate is not tracked");
         }
     }
 }
 
-/// How many items fit `contains` at least.
-fn least(schema: &Value) -> u32 {
+/// How many items must fit `contains`.
+fn min_contains(schema: &Value) -> u32 {
     let least = schema.get("minContains").and_then(Value::as_f64).map_or(1, |least| least as u64);
     u32::try_from(least).unwrap_or(u32::MAX)
 }
@@ -152,14 +154,14 @@ fn prefix(schema: &Value) -> &[Value] {
     }
 }
 
-/// What the item there must fit.
-fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Part<'s>> {
+/// The conditions for the item with this index.
+fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Condition<'s>> {
     let part = |schema: &&'s Value| {
         let rest = match schema.get("items") {
             Some(Value::Array(_)) => schema.get("additionalItems"),
             items => items,
         };
-        prefix(schema).get(at).or(rest).map(Part::Schema)
+        prefix(schema).get(at).or(rest).map(Condition::Schema)
     };
     schemas.iter().filter_map(part).collect()
 }

@@ -1,18 +1,18 @@
-//! Tests values that a schema gives itself (`enum`, `const`, names of properties) with what else the schema says.
+//! Tests values that a schema contains itself (`enum`, `const`, names of properties) against the rest of the schema.
 //!
-//! The answer is yes, no, or that it is not known; nothing is ever said for certain that is not.
+//! The answer is yes, no or unknown. Yes and no are always certain.
 
 use serde_json::{Map, Value};
 
-use super::facts::{type_bits, types_of};
-use super::number::Decimal;
+use super::bounds::Decimal;
 use super::regex::Regex;
+use super::types::{type_bits, types_of};
 use super::{DEPTH, Schemas, format};
 
-/// Whether something holds, if that is known.
+/// Whether something holds; `None` if that is not known.
 pub(super) type Known = Option<bool>;
 
-/// Both.
+/// Whether both hold.
 pub(super) fn and(one: Known, other: Known) -> Known {
     match (one, other) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -29,12 +29,12 @@ fn or(one: Known, other: Known) -> Known {
     not(and(not(one), not(other)))
 }
 
-/// Whether two values are for certain the same to a schema: numbers by their value.
+/// Whether two values are certainly equal. Numbers are compared by value.
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
     same(one, other, DEPTH) == Some(true)
 }
 
-/// Whether two values may be the same to a schema.
+/// Whether two values may be equal.
 pub(super) fn may_be_equal(one: &Value, other: &Value) -> bool {
     same(one, other, DEPTH) != Some(false)
 }
@@ -119,7 +119,7 @@ impl Schemas<'_, '_> {
                 }
             }
             "$ref" => {
-                let target = argument.as_str().and_then(|name| self.target(name))?;
+                let target = argument.as_str().and_then(|name| self.references.target(name))?;
                 self.fits(value, target)
             }
             "then" | "else" | "nullable" | "title" | "description" | "$comment" | "default" | "examples" | "$defs"

@@ -1,13 +1,13 @@
 //! String formats, each as a regular expression.
 
-/// What a format says.
+/// What a format requires of a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Format {
-    /// Nothing about strings.
+    /// Nothing.
     Nothing,
-    /// It is not known.
+    /// The format is not known.
     Unknown,
-    /// A string matches this; with what is not checked, if that is not all.
+    /// The string matches this expression. The second part says what the expression does not check, if anything.
     Pattern(&'static str, Option<&'static str>),
 }
 
@@ -39,11 +39,11 @@ macro_rules! ipv6 {
     };
 }
 
-/// What a format says.
+/// What a format requires.
 pub(super) fn of(name: &str) -> Format {
-    const DOMAIN: &str = "the lengths of a host's name and what follows `xn--` are not checked";
-    const LOOSE: &str = "only its characters and its outline are checked";
-    const LEAP: &str = "whether a second that is a leap second may be one is not checked";
+    const DOMAIN: &str = "the length of a host name, and what follows `xn--`, are not checked";
+    const LOOSE: &str = "only its characters and rough shape are checked";
+    const LEAP: &str = "it is not checked whether a leap second exists";
     match name {
         "date" => Format::Pattern(patterns().date, None),
         "time" => Format::Pattern(patterns().time, Some(LEAP)),
@@ -65,14 +65,14 @@ pub(super) fn of(name: &str) -> Format {
         "uri-template" => Format::Pattern("^([^\\x00-\\x20\"'<>\\\\^`{|}]|\\{[^\\x00-\\x20\"{}]+\\})*$", Some(LOOSE)),
         "json-pointer" => Format::Pattern("^(/([^~/]|~[01])*)*$", None),
         "relative-json-pointer" => Format::Pattern("^(0|[1-9]\\d*)(#|(/([^~/]|~[01])*)*)$", None),
-        // They say how a number is stored, or how a text is shown.
+        // These say how a number is stored or how a text is shown.
         "float" | "double" | "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64"
         | "string" | "text" | "textarea" | "password" | "markdown" => Format::Nothing,
         _ => Format::Unknown,
     }
 }
 
-/// The patterns that are put together.
+/// The expressions that are composed of others.
 struct Patterns {
     date: &'static str,
     time: &'static str,
@@ -84,7 +84,7 @@ struct Patterns {
 fn patterns() -> &'static Patterns {
     static PATTERNS: std::sync::OnceLock<Patterns> = std::sync::OnceLock::new();
     PATTERNS.get_or_init(|| {
-        // They live as long as the program, once.
+        // They are composed once and live until the program ends.
         let keep = |pattern: String| -> &'static str { pattern.leak() };
         let time = DURATION_TIME;
         Patterns {

@@ -1,9 +1,10 @@
-//! The rules of JSON itself, the same in every grammar. White space is bounded: a sampler must not be able to write it
-//! forever.
+//! The rules of JSON values, shared by all schemas of a grammar. White space is bounded: a sampler must not be able to
+//! write it forever.
 
 use serde_json::Value;
 
-use super::super::syntax::{Syntax, other_than, up_to};
+use super::super::syntax::Syntax;
+use super::super::text_rules::{other_than, up_to};
 use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
 
 /// A digit.
@@ -11,7 +12,7 @@ pub(super) fn digit() -> Expr {
     Class::ranges([('0', '9')]).into()
 }
 
-/// White space, or none: a few blanks, then at most two line ends, each with an indentation.
+/// Optional white space: a few blanks, then at most two line ends, each with an indentation.
 pub(super) fn space(builder: &mut Builder) -> RuleId {
     once(builder, "ws", |builder| {
         let blank = || Class::of([' ', '\t']);
@@ -21,12 +22,12 @@ pub(super) fn space(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// What stands between two members or items.
+/// The comma between members or items.
 pub(super) fn comma(builder: &mut Builder) -> Expr {
     sequence([text(","), space(builder).into()])
 }
 
-/// The code points that stand for themselves in a string.
+/// The code points that need no escape in a string.
 pub(super) fn unescaped(builder: &Builder) -> Class {
     let controls = ('\0', '\u{1f}');
     match builder.syntax() {
@@ -36,7 +37,7 @@ pub(super) fn unescaped(builder: &Builder) -> Class {
     }
 }
 
-/// What stands in a string, between quotes.
+/// The inside of a string with quotes around it.
 pub(super) fn quoted(builder: &Builder, inside: Expr) -> Expr {
     let between = |quote: &str| sequence([text(quote), inside.clone(), text(quote)]);
     match builder.syntax() {
@@ -51,7 +52,7 @@ pub(super) fn hex() -> Expr {
     Class::ranges([('0', '9'), ('A', 'F'), ('a', 'f')]).into()
 }
 
-/// The hexadecimal digits from D000 on that are a code point, or half of one and then the other half.
+/// Four hexadecimal digits that begin with D: a code point, or a surrogate pair with its second escape.
 pub(super) fn paired(builder: &mut Builder) -> Expr {
     once(builder, "unicode-pair", |_| {
         let d = || Expr::from(Class::of(['D', 'd']));
@@ -63,7 +64,7 @@ pub(super) fn paired(builder: &mut Builder) -> Expr {
     .into()
 }
 
-/// Four hexadecimal digits that are a code point, or half of one with the other half.
+/// Four hexadecimal digits of a code point, or a surrogate pair with its second escape.
 fn unicode(builder: &mut Builder) -> RuleId {
     once(builder, "unicode", |builder| {
         let first = Class::ranges([('0', '9'), ('A', 'C'), ('E', 'F'), ('a', 'c'), ('e', 'f')]);
@@ -71,7 +72,7 @@ fn unicode(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// One code point of a string, by itself or as an escape.
+/// One code point of a string: plain or as an escape.
 pub(super) fn character(builder: &mut Builder) -> RuleId {
     once(builder, "char", |builder| {
         let plain = unescaped(builder).into();
@@ -86,13 +87,13 @@ pub(super) fn character(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// Python's escapes, without the backslash.
+/// The escapes of Python, without the backslash.
 fn python_escape() -> Expr {
     let letters = Class::of(['"', '\'', '\\', 'a', 'b', 'f', 'n', 'r', 't', 'v']);
     choice([letters.into(), sequence([text("x"), hex(), hex()])])
 }
 
-/// A code point beyond ASCII as an escape, without the backslash.
+/// The escape of a code point beyond ASCII, without the backslash.
 pub(super) fn foreign_escape(builder: &mut Builder) -> RuleId {
     once(builder, "foreign", |builder| {
         let not_zero = Class::ranges([('1', '9'), ('A', 'F'), ('a', 'f')]);
@@ -108,7 +109,7 @@ pub(super) fn foreign_escape(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// What may follow in a string up to its closing quote, which is included.
+/// The rest of a string, with its closing quote.
 pub(super) fn string_rest(builder: &mut Builder) -> RuleId {
     once(builder, "string-rest", |builder| {
         let character = character(builder);
@@ -139,7 +140,7 @@ pub(super) fn string(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// The characters of keys without quotes.
+/// The characters of a key without quotes.
 fn bare() -> Class {
     Class::ranges([('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')])
 }
@@ -152,9 +153,9 @@ pub(super) fn any_key(builder: &mut Builder) -> Expr {
     }
 }
 
-/// A key that is none of these, as far as it is not JSON.
+/// A key that is none of these, for a syntax other than JSON.
 pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
-    /// The longest name that is written.
+    /// The maximum length of such a key.
     const LONGEST: u32 = 64;
     let class = match builder.syntax() {
         Syntax::Raw { .. } => return other_than(builder, known, &bare(), LONGEST),
@@ -172,7 +173,7 @@ pub(super) fn null(builder: &mut Builder) -> Expr {
     }
 }
 
-/// A string, with its quotes.
+/// This string, with its quotes.
 pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
     let json = Value::from(string).to_string();
     match builder.syntax() {
@@ -193,12 +194,12 @@ pub(super) fn whole(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// A fraction that is nothing: to a schema 1.0 is an integer.
+/// An optional fraction of zeros: in JSON Schema 1.0 is an integer.
 pub(super) fn zeros(builder: &mut Builder) -> RuleId {
     once(builder, "zeros", |_| option(sequence([text("."), some(text("0"))])))
 }
 
-/// `e` and a number that is not far above zero.
+/// An exponent that is not far above zero.
 fn exponent(builder: &mut Builder) -> RuleId {
     once(builder, "exponent", |_| {
         let low = sequence([text("-"), repeat(digit(), 1, Some(3))]);
@@ -207,7 +208,7 @@ fn exponent(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// A number of one digit, its fraction, and an exponent far above zero: below 1e308, as far as numbers are stored.
+/// A number with one digit before the point and a high exponent. The number stays below 1e308, the limit of a double.
 fn huge(builder: &mut Builder) -> RuleId {
     once(builder, "huge", |builder| {
         let hundreds = sequence([Class::ranges([('1', '2')]).into(), digit(), digit()]);
@@ -218,7 +219,7 @@ fn huge(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// A fraction, or none.
+/// An optional fraction.
 pub(super) fn fraction(builder: &mut Builder) -> RuleId {
     once(builder, "fraction", |_| option(sequence([text("."), some(digit())])))
 }
@@ -284,13 +285,13 @@ pub(super) fn value(builder: &mut Builder) -> RuleId {
     value
 }
 
-/// The rule of that name, made when it is first needed.
+/// The rule with this name, made when it is first needed.
 pub(super) fn once(builder: &mut Builder, name: &'static str, make: impl FnOnce(&mut Builder) -> Expr) -> RuleId {
     if let Some(rule) = builder.kept(name) {
         return rule;
     }
     let expr = make(builder);
-    // Making it may have made it already, inside of itself.
+    // Making it may have made it already, because rules use each other.
     if let Some(rule) = builder.kept(name) {
         return rule;
     }
@@ -299,7 +300,7 @@ pub(super) fn once(builder: &mut Builder, name: &'static str, make: impl FnOnce(
     rule
 }
 
-/// A value as JSON writes it, white space apart.
+/// A value as JSON, with optional white space.
 pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Option<Expr> {
     let depth = depth.checked_sub(1)?;
     Some(match value {
@@ -346,7 +347,7 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
     })
 }
 
-/// A member's name as JSON writes it, and what follows it up to the value.
+/// The name of a member, and the colon after it.
 pub(super) fn key(builder: &mut Builder, name: &str) -> Expr {
     let space = Expr::from(space(builder));
     let bare_name = !name.is_empty() && name.chars().all(|character| bare().contains(character));

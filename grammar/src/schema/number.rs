@@ -1,141 +1,65 @@
-//! Numbers in a range, digit by digit and exactly. Integers are written out, without an exponent and with no fraction
-//! but zeros; other numbers between bounds have at most one digit, which is not 0, before a fraction with an exponent.
+//! Numbers in a range, digit by digit and exactly.
+//!
+//! Integers are written without an exponent; a fraction of zeros is allowed. Other numbers with bounds may have an
+//! exponent after one digit other than 0 and a fraction.
 
-use std::cmp::Ordering;
-
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::super::{Class, Expr, choice, many, option, repeat, sequence, some, text};
-use super::facts::{Bound, Facts};
+use super::bounds::{Bound, Decimal};
+use super::constraints::Constraints;
 use super::{Outcome, Schemas, impossible, json};
 
-/// How many digits a bound may have on either side of its point.
-const DIGITS: usize = 40;
-/// How many multiples are listed one by one.
+/// At most so many multiples are listed.
 const LISTED: i128 = 300;
 
-/// A decimal number: digits before and behind the point, without zeros that say nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
-    negative: bool,
-    whole: Vec<u8>,
-    fraction: Vec<u8>,
-}
-
-impl Decimal {
-    /// `None` if it has too many digits.
-    pub fn of(number: &Number) -> Option<Self> {
-        let written = number.to_string();
-        let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((&written, "0"));
-        let exponent: i32 = exponent.parse().ok()?;
-        let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let point = i32::try_from(whole.len()).ok()?.checked_add(exponent)?;
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-        if point < -(DIGITS as i32) || point > DIGITS as i32 {
-            return None;
-        }
-        if point < 0 {
-            digits.splice(0..0, std::iter::repeat_n(b'0', point.unsigned_abs() as usize));
-        }
-        let point = point.max(0) as usize;
-        while digits.len() < point {
-            digits.push(b'0');
-        }
-        let mut fraction = digits.split_off(point);
-        while fraction.last() == Some(&b'0') {
-            fraction.pop();
-        }
-        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
-        let whole = digits.split_off(zeros);
-        let zero = whole.is_empty() && fraction.is_empty();
-        (fraction.len() <= DIGITS && whole.len() <= DIGITS).then_some(Self {
-            negative: negative && !zero,
-            whole,
-            fraction,
-        })
-    }
-
-    pub fn compare(&self, other: &Self) -> Ordering {
-        match (self.negative, other.negative) {
-            (false, true) => Ordering::Greater,
-            (true, false) => Ordering::Less,
-            (false, false) => self.compare_size(other),
-            (true, true) => other.compare_size(self),
-        }
-    }
-
-    fn compare_size(&self, other: &Self) -> Ordering {
-        let whole = self.whole.len().cmp(&other.whole.len()).then_with(|| self.whole.cmp(&other.whole));
-        whole.then_with(|| self.fraction.cmp(&other.fraction))
-    }
-
-    fn is_zero(&self) -> bool {
-        self.whole.is_empty() && self.fraction.is_empty()
-    }
-
-    /// The digit before the point and the exponent of the number as it is written with one, and what is behind the point.
-    fn scientific(&self) -> Option<(Self, i32)> {
-        let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().collect();
-        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
-        let exponent = i32::try_from(self.whole.len()).ok()? - i32::try_from(zeros).ok()? - 1;
-        digits.drain(..zeros);
-        let mut fraction = digits.split_off(1.min(digits.len()));
-        while fraction.last() == Some(&b'0') {
-            fraction.pop();
-        }
-        (!digits.is_empty()).then_some((Self { negative: self.negative, whole: digits, fraction }, exponent))
-    }
-
-    /// Without its fraction, towards zero. `None` if it has too many digits.
-    fn truncated(&self) -> Option<i128> {
-        let whole = std::str::from_utf8(&self.whole).ok()?;
-        let size: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-        Some(if self.negative { -size } else { size })
-    }
-}
-
 impl<'s> Schemas<'s, '_> {
-    pub(super) fn number(&mut self, hint: &str, facts: &Facts<'s>, integer: bool) -> Outcome<'s, Expr> {
-        for &(schema, format) in &facts.formats {
+    pub(super) fn number(&mut self, hint: &str, constraints: &Constraints<'s>, integer: bool) -> Outcome<'s, Expr> {
+        for &(schema, format) in &constraints.formats {
             if matches!(format, "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64") {
                 self.report(Some(schema), "format", "the range of this format is not checked");
             }
         }
         let multiples: Vec<(&'s Value, &'s Value)> =
-            facts.multiples.iter().copied().filter(|(_, of)| !(integer && divides_one(of))).collect();
+            constraints.multiples.iter().copied().filter(|(_, of)| !(integer && divides_one(of))).collect();
         if integer {
-            return self.integer(hint, facts, &multiples);
+            return self.integer(hint, constraints, &multiples);
         }
         for (schema, _) in multiples {
-            self.report(Some(schema), "multipleOf", "a grammar of digits does not divide");
+            self.report(Some(schema), "multipleOf", "a grammar cannot check divisibility");
         }
-        if facts.lower.is_none() && facts.upper.is_none() {
+        if constraints.lower.is_none() && constraints.upper.is_none() {
             return Ok(json::number(self.builder).into());
         }
-        self.decimal(hint, facts)
+        self.decimal(hint, constraints)
     }
 
-    fn integer(&mut self, hint: &str, facts: &Facts<'s>, multiples: &[(&'s Value, &'s Value)]) -> Outcome<'s, Expr> {
-        let schema = facts.schemas.first().copied();
+    fn integer(
+        &mut self,
+        hint: &str,
+        constraints: &Constraints<'s>,
+        multiples: &[(&'s Value, &'s Value)],
+    ) -> Outcome<'s, Expr> {
+        let schema = constraints.schemas.first().copied();
         let bound = |bound: &Option<Bound>, side: i128| match bound {
             None => Ok::<_, ()>(None),
             Some(Bound { value, exclusive }) => {
                 let whole = value.truncated().ok_or(())?;
-                // A fraction is cut off towards zero: on the one side that is a step inside, on the other outside.
+                // Truncation rounds towards zero: a lower bound moves inwards if it is negative, an upper bound if it
+                // is positive.
                 let inside = !value.fraction.is_empty() && value.negative != (side > 0);
                 let on = value.fraction.is_empty() && *exclusive;
                 Ok(Some(if on || inside { whole.checked_add(side).ok_or(())? } else { whole }))
             }
         };
-        let (Ok(low), Ok(high)) = (bound(&facts.lower, 1), bound(&facts.upper, -1)) else {
+        let (Ok(low), Ok(high)) = (bound(&constraints.lower, 1), bound(&constraints.upper, -1)) else {
             self.report(schema, "minimum", "the bound has too many digits");
             return Ok(json::integer(self.builder).into());
         };
         if let (Some(low), Some(high)) = (low, high)
             && low > high
         {
-            return impossible(schema, "no integer is in its range");
+            return impossible(schema, "no integer is in the range");
         }
         if !multiples.is_empty() {
             let steps: Option<Vec<i128>> = multiples.iter().map(|(_, of)| of.as_i64().map(i128::from)).collect();
@@ -144,14 +68,14 @@ impl<'s> Schemas<'s, '_> {
                 && let Some(values) = listed(low, high, &steps)
             {
                 if values.is_empty() {
-                    return impossible(schema, "no multiple is in its range");
+                    return impossible(schema, "no multiple is in the range");
                 }
                 let zeros = Expr::from(json::zeros(self.builder));
                 let values = choice(values.into_iter().map(|value| text(value.to_string())));
                 return Ok(self.rule(hint, sequence([values, zeros])));
             }
             for (schema, _) in multiples {
-                self.report(Some(schema), "multipleOf", "a grammar of digits does not divide");
+                self.report(Some(schema), "multipleOf", "a grammar cannot check divisibility");
             }
         }
         if low.is_none() && high.is_none() {
@@ -175,14 +99,14 @@ impl<'s> Schemas<'s, '_> {
         Ok(self.rule(hint, sequence([choice(alternatives), zeros])))
     }
 
-    /// A number that may have a fraction, between bounds.
-    fn decimal(&mut self, hint: &str, facts: &Facts<'s>) -> Outcome<'s, Expr> {
-        let schema = facts.schemas.first().copied();
-        let (lower, upper) = (facts.lower.as_ref(), facts.upper.as_ref());
+    /// A number with bounds that may have a fraction.
+    fn decimal(&mut self, hint: &str, constraints: &Constraints<'s>) -> Outcome<'s, Expr> {
+        let schema = constraints.schemas.first().copied();
+        let (lower, upper) = (constraints.lower.as_ref(), constraints.upper.as_ref());
         if let (Some(lower), Some(upper)) = (lower, upper) {
             let order = lower.value.compare(&upper.value);
             if order.is_gt() || (order.is_eq() && (lower.exclusive || upper.exclusive)) {
-                return impossible(schema, "no number is in its range");
+                return impossible(schema, "no number is in the range");
             }
         }
         let purpose = format!("number {lower:?} {upper:?}");
@@ -192,7 +116,7 @@ impl<'s> Schemas<'s, '_> {
         let zero = |bound: &Bound| bound.value.is_zero();
         let mut alternatives = Vec::new();
         let mut signs = Vec::new();
-        // Below zero: the sizes from that of the upper bound to that of the lower.
+        // Numbers below zero: their sizes lie between that of the upper bound and that of the lower bound.
         if lower.is_none_or(|bound| bound.value.negative) {
             let least = upper.filter(|bound| bound.value.negative);
             alternatives.push(sequence([text("-"), between(least, lower)]));
@@ -215,7 +139,7 @@ impl<'s> Schemas<'s, '_> {
     }
 }
 
-/// The multiples of all the steps from `low` to `high`, if they are few.
+/// The common multiples of all steps from `low` to `high`, unless there are too many.
 fn listed(low: i128, high: i128, steps: &[i128]) -> Option<Vec<i128>> {
     let step = *steps.iter().max()?;
     let first = low.checked_add((-low).rem_euclid(step))?;
@@ -226,7 +150,7 @@ fn listed(low: i128, high: i128, steps: &[i128]) -> Option<Vec<i128>> {
     Some(values.filter(|value| steps.iter().all(|step| value % step == 0)).collect())
 }
 
-/// Whether every integer is a multiple of it.
+/// Whether every integer is a multiple of this number.
 fn divides_one(of: &Value) -> bool {
     of.as_f64().is_some_and(|of| of > 0.0 && of <= 1.0 && (1.0 / of).fract() == 0.0)
 }
@@ -243,7 +167,7 @@ fn any_digits(count: usize) -> Expr {
     repeat(json::digit(), count, Some(count))
 }
 
-/// Integers from `least`, which is not 0, to `most`, without a sign.
+/// Integers from `least`, at least 1, to `most`, without a sign.
 fn sizes(least: i128, most: Option<i128>) -> Expr {
     let low = least.max(1).to_string().into_bytes();
     let Some(most) = most else {
@@ -262,7 +186,7 @@ fn sizes(least: i128, most: Option<i128>) -> Expr {
     choice(alternatives)
 }
 
-/// Numbers of as many digits as both bounds have.
+/// Integers between two bounds that have the same number of digits.
 fn same_length(low: &[u8], high: &[u8]) -> Expr {
     let (Some((&first, low_rest)), Some((&last, high_rest))) = (low.split_first(), high.split_first()) else {
         return Expr::EMPTY;
@@ -290,7 +214,7 @@ fn same_length(low: &[u8], high: &[u8]) -> Expr {
     choice(alternatives)
 }
 
-/// Numbers with or without a fraction whose size is between those of two bounds, without a sign.
+/// Numbers with an optional fraction and a size between two bounds, without a sign.
 fn between(least: Option<&Bound>, most: Option<&Bound>) -> Expr {
     let any_fraction = || option(sequence([text("."), some(json::digit())]));
     let whole = |bound: &Bound| bound.value.truncated().map_or(i128::MAX, |whole| whole.saturating_abs());
@@ -301,7 +225,7 @@ fn between(least: Option<&Bound>, most: Option<&Bound>) -> Expr {
     let tail = |least: Option<&Bound>, most: Option<&Bound>| {
         let (low, high) =
             (least.map(|bound| bound.value.fraction.as_slice()), most.map(|bound| bound.value.fraction.as_slice()));
-        // Alone, without a fraction.
+        // Whether the whole number without a fraction is in range.
         let alone_low = least.is_none_or(|bound| bound.value.fraction.is_empty() && !bound.exclusive);
         let alone_high = most.is_none_or(|bound| !bound.value.fraction.is_empty() || !bound.exclusive);
         let strict = (least.is_some_and(|bound| bound.exclusive), most.is_some_and(|bound| bound.exclusive));
@@ -338,7 +262,7 @@ fn between(least: Option<&Bound>, most: Option<&Bound>) -> Expr {
     choice(alternatives)
 }
 
-/// Numbers with an exponent behind one digit, its fraction, whose size is between those of two bounds, without a sign.
+/// Numbers in scientific notation with a size between two bounds, without a sign.
 fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
     let split = |bound: &Bound| {
         let (value, exponent) = bound.value.scientific()?;
@@ -349,7 +273,7 @@ fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
     let ten = Bound { value: whole(b"10"), exclusive: true };
     let low = least.and_then(split);
     let high = match most.map(split) {
-        // Nothing but zero.
+        // The upper bound is zero, which has no scientific notation.
         Some(None) => return Vec::new(),
         high => high.flatten(),
     };
@@ -375,7 +299,7 @@ fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
     alternatives
 }
 
-/// Exponents between two, with a sign or zeros before them.
+/// Exponents from `low` to `high`, with an optional sign and leading zeros.
 fn exponents(low: i32, high: i32) -> Expr {
     let mut alternatives = Vec::new();
     let zeros = || repeat(text("0"), 0, Some(2));
@@ -392,16 +316,16 @@ fn exponents(low: i32, high: i32) -> Expr {
     choice(alternatives)
 }
 
-/// The digits of a fraction that is not below the one bound and not above the other; if a bound is strict, not the
-/// bound itself. At least one digit at the beginning.
+/// The digits of a fraction that lies between two bounds. A strict bound is itself excluded. At the beginning at least
+/// one digit is required.
 fn fractions(low: Option<&[u8]>, high: Option<&[u8]>, strict: (bool, bool), begin: bool) -> Option<Expr> {
-    // A bound without digits left says: whatever, or nothing but zeros.
+    // A lower bound without digits left is always met, unless it is strict.
     let low = low.filter(|low| !low.is_empty() || strict.0);
     match (low, high) {
         (None, None) => Some(if begin { some(json::digit()) } else { many(json::digit()) }),
         _ => {
             let mut alternatives = Vec::new();
-            // To end here is to go on with zeros.
+            // To stop here means that all further digits are zero.
             let ends_low = low.is_none_or(|low| low.is_empty() && !strict.0);
             let ends_high = high.is_none_or(|high| !high.is_empty() || !strict.1);
             if ends_low && ends_high && !begin {
@@ -432,11 +356,11 @@ fn fractions(low: Option<&[u8]>, high: Option<&[u8]>, strict: (bool, bool), begi
     }
 }
 
-/// Digits where the bounds that there are have none left.
+/// The digits after the last digit of the bounds.
 fn at_the_bounds(low: bool, high: bool, strict: (bool, bool), begin: bool) -> Option<Expr> {
     let zeros = || if begin { some(text("0")) } else { many(text("0")) };
     match (low && strict.0, high) {
-        // Something must come that is not zero.
+        // A digit other than zero must follow.
         (true, false) => Some(sequence([many(text("0")), digit(b'1', b'9'), many(json::digit())])),
         (true, true) => None,
         (false, true) => (!strict.1).then(zeros),

@@ -1,37 +1,29 @@
-//! Regular expressions as schemas have them (ECMA-262), written as the rules of a JSON string's inside.
+//! Regular expressions of schemas (ECMA-262), compiled into the rules for the inside of a JSON string.
 //!
-//! Greedy and lazy is the same to a grammar. Look-around, references back, word borders and properties of code points
-//! are not expressed. What an expression may do elsewhere, not here: nothing is ever run against a text of unknown
-//! length, and groups nest only so deep.
+//! Greedy and lazy repetition are the same to a grammar. Look-around, back references, word boundaries and Unicode
+//! properties are not supported. Length and nesting of expressions are limited, and an expression is only ever run
+//! against a text with a limited number of steps.
 
+mod node;
 mod parse;
 mod write;
 
-use super::super::{Builder, Class, Expr, choice, many, sequence};
-use super::facts::Count;
+use super::super::{Builder, Expr, choice, many, sequence};
+use super::bounds::Count;
 use super::json;
+use node::{Node, Why, anchored};
 
-/// How long an expression is.
+/// The maximum length of an expression.
 const LENGTH: usize = 10_000;
-/// How many parts anchors divide an expression into.
+/// An expression with anchors is divided into at most so many alternatives.
 const PARTS: usize = 64;
-/// How many steps a test of a text takes.
+/// The maximum number of steps to test a text.
 const STEPS: usize = 100_000;
-
-#[derive(Clone, Debug, PartialEq)]
-enum Node {
-    Class(Class),
-    Sequence(Vec<Node>),
-    Choice(Vec<Node>),
-    Repeat(Box<Node>, u32, Option<u32>),
-    Start,
-    End,
-}
 
 /// A regular expression.
 #[derive(Clone, Debug)]
 pub(super) struct Regex {
-    /// Alternatives, without anchors inside.
+    /// The alternatives. Anchors occur only at their ends, and are the two flags.
     parts: Vec<Part>,
 }
 
@@ -41,9 +33,6 @@ struct Part {
     node: Node,
     at_end: bool,
 }
-
-/// Why an expression cannot be written.
-type Why = &'static str;
 
 impl Regex {
     pub fn parse(source: &str) -> Result<Self, Why> {
@@ -56,7 +45,7 @@ impl Regex {
         Ok(Self { parts })
     }
 
-    /// What matches every text.
+    /// The expression that matches every text.
     pub fn anything() -> Self {
         Self { parts: vec![Part { at_start: false, node: Node::Sequence(Vec::new()), at_end: false }] }
     }
@@ -66,7 +55,7 @@ impl Regex {
         matches!(self.parts.as_slice(), [Part { at_start: false, node: Node::Sequence(nodes), at_end: false }] if nodes.is_empty())
     }
 
-    /// Whether it matches somewhere in a text. `None` if that takes too long.
+    /// Whether it matches anywhere in a text. `None` if that takes too many steps.
     pub fn matches(&self, text: &str) -> Option<bool> {
         let text: Vec<char> = text.chars().collect();
         let mut steps = STEPS;
@@ -81,7 +70,7 @@ impl Regex {
         Some(false)
     }
 
-    /// Takes a length into account. `None` if that cannot be said in the expression, `Some(false)` if nothing is left.
+    /// Applies the limits of a length. `None` if the expression cannot express them, `Some(false)` if no text remains.
     pub fn limit(&mut self, length: Count) -> Option<bool> {
         if length.is_any() {
             return Some(true);
@@ -106,7 +95,7 @@ impl Regex {
                 known = false;
                 return true;
             }
-            // One class again and again, perhaps between parts that have a length of their own.
+            // One repeated class can be limited, also between parts of fixed length.
             let nodes = match &mut part.node {
                 Node::Sequence(nodes) => nodes.as_mut_slice(),
                 node => std::slice::from_mut(node),
@@ -116,7 +105,7 @@ impl Regex {
             if let (Some(Node::Repeat(body, least, most)), None) = (variable.next(), variable.next())
                 && matches!(**body, Node::Class(_))
             {
-                // The others are as long as they are.
+                // The other parts have a fixed length.
                 let fixed = u32::try_from(min - u64::from(*least)).unwrap_or(u32::MAX);
                 *least = (*least).max(length.min.saturating_sub(fixed));
                 if let Some(limit) = length.max {
@@ -131,7 +120,7 @@ impl Regex {
         if self.parts.is_empty() { Some(false) } else { known.then_some(true) }
     }
 
-    /// What a string that matches is written like, without its quotes.
+    /// The strings that match, without their quotes.
     pub fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
         let mut alternatives = Vec::new();
         for part in &self.parts {
@@ -145,7 +134,7 @@ impl Regex {
     }
 }
 
-/// The ends of all matches of a node that begin at one of the places, without repeats, in order.
+/// The ends of all matches of a node that start at one of these places, sorted and without repeats.
 fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Option<Vec<usize>> {
     *steps = steps.checked_sub(1 + from.len())?;
     let mut found = match node {
@@ -189,9 +178,9 @@ fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Opti
     Some(found)
 }
 
-/// Divides an expression into alternatives whose anchors are at their ends.
+/// Divides an expression into alternatives with anchors only at their ends.
 fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Result<(), Why> {
-    const WHY: Why = "an anchor stands where a grammar cannot say it";
+    const WHY: Why = "an anchor is at a place where a grammar cannot express it";
     if parts.len() >= PARTS {
         return Err(WHY);
     }
@@ -211,7 +200,7 @@ fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Re
         nodes.pop();
         at_end = true;
     }
-    // Alternatives at either end may have anchors of their own.
+    // Alternatives at either end may contain anchors.
     for last in [false, true] {
         let at = if last { nodes.len().saturating_sub(1) } else { 0 };
         if nodes.get(at).is_some_and(anchored) {
@@ -237,40 +226,4 @@ fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Re
     }
     parts.push(Part { at_start, node: Node::Sequence(nodes), at_end });
     Ok(())
-}
-
-fn anchored(node: &Node) -> bool {
-    match node {
-        Node::Start | Node::End => true,
-        Node::Class(_) => false,
-        Node::Sequence(nodes) | Node::Choice(nodes) => nodes.iter().any(anchored),
-        Node::Repeat(body, ..) => anchored(body),
-    }
-}
-
-impl Node {
-    /// The fewest and the most code points that it matches.
-    fn length(&self) -> (u64, Option<u64>) {
-        match self {
-            Self::Class(_) => (1, Some(1)),
-            Self::Start | Self::End => (0, Some(0)),
-            Self::Sequence(nodes) => nodes.iter().map(Self::length).fold((0, Some(0)), |(min, max), (least, most)| {
-                (min.saturating_add(least), max.zip(most).map(|(max, most)| max.saturating_add(most)))
-            }),
-            Self::Choice(nodes) => {
-                let lengths = || nodes.iter().map(Self::length);
-                let max = lengths().map(|length| length.1).try_fold(0, |max, most| Some(max.max(most?)));
-                (lengths().map(|length| length.0).min().unwrap_or(0), max)
-            }
-            Self::Repeat(body, min, max) => {
-                let (least, most) = body.length();
-                let max = if most == Some(0) {
-                    Some(0)
-                } else {
-                    most.zip(*max).map(|(most, max)| most.saturating_mul(max.into()))
-                };
-                (least.saturating_mul((*min).into()), max)
-            }
-        }
-    }
 }

@@ -1,30 +1,36 @@
-//! Strings: lengths, patterns, formats, and strings that are none of several.
+//! Strings: lengths, patterns, formats, and strings that differ from all of a list.
 
 use serde_json::Value;
 
 use super::super::builder::MAX_COUNT;
 use super::super::syntax::Syntax;
 use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
-use super::facts::{Count, Facts};
+use super::bounds::Count;
+use super::constraints::Constraints;
 use super::format::{self, Format};
 use super::regex::Regex;
 use super::{Outcome, Schemas, impossible, json};
 
-/// How deep groups nest before the next is a rule of its own.
+/// Groups nest so deep before the next one becomes a rule of its own.
 const NESTED: usize = 6;
 
 impl<'s> Schemas<'s, '_> {
-    pub(super) fn string(&mut self, hint: &str, facts: &Facts<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
-        let schema = facts.length_at.or(facts.schemas.first().copied());
-        if facts.length.is_empty() {
-            return impossible(schema, "the longest string is shorter than the shortest");
+    pub(super) fn string(
+        &mut self,
+        hint: &str,
+        constraints: &Constraints<'s>,
+        excluded: &[&'s Value],
+    ) -> Outcome<'s, Expr> {
+        let schema = constraints.length_at.or(constraints.schemas.first().copied());
+        if constraints.length.is_empty() {
+            return impossible(schema, "the minimum length is above the maximum");
         }
-        if facts.patterns.is_empty()
-            && facts.length.is_any()
+        if constraints.patterns.is_empty()
+            && constraints.length.is_any()
             && excluded.is_empty()
-            && let [(schema, name)] = facts.formats[..]
+            && let [(schema, name)] = constraints.formats[..]
         {
-            // A format alone is the same wherever it stands.
+            // A format without other limits has one rule for all its uses.
             let purpose = format!("format {name}");
             if let Some(rule) = self.builder.kept(&purpose) {
                 if let Format::Pattern(_, Some(why)) = format::of(name) {
@@ -33,20 +39,20 @@ impl<'s> Schemas<'s, '_> {
                 return Ok(rule.into());
             }
             if let Format::Pattern(..) = format::of(name) {
-                let expr = self.written(name, facts, excluded)?;
+                let expr = self.written(name, constraints, excluded)?;
                 let rule = self.builder.rule(name, expr);
                 self.builder.keep(&purpose, rule);
                 return Ok(rule.into());
             }
         }
-        self.written(hint, facts, excluded)
+        self.written(hint, constraints, excluded)
     }
 
-    fn written(&mut self, hint: &str, facts: &Facts<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
-        let schema = facts.length_at.or(facts.schemas.first().copied());
-        // What says most is written; the others are left out, and reported.
+    fn written(&mut self, hint: &str, constraints: &Constraints<'s>, excluded: &[&'s Value]) -> Outcome<'s, Expr> {
+        let schema = constraints.length_at.or(constraints.schemas.first().copied());
+        // Only one pattern or format can be written. The others are reported.
         let mut written: Option<(&'s Value, &'static str, Regex)> = None;
-        for &(schema, pattern) in &facts.patterns {
+        for &(schema, pattern) in &constraints.patterns {
             match Regex::parse(pattern) {
                 Ok(_) if written.is_some() => {
                     self.report(Some(schema), "pattern", "only one pattern of a string is checked");
@@ -55,12 +61,12 @@ impl<'s> Schemas<'s, '_> {
                 Err(why) => self.report(Some(schema), "pattern", why),
             }
         }
-        for &(schema, format) in &facts.formats {
+        for &(schema, format) in &constraints.formats {
             match format::of(format) {
                 Format::Nothing => {}
                 Format::Unknown => self.report(Some(schema), "format", "this format is not checked"),
                 Format::Pattern(..) if written.is_some() => {
-                    self.report(Some(schema), "format", "only the pattern of a string is checked, or its first format");
+                    self.report(Some(schema), "format", "only one pattern or format of a string is checked");
                 }
                 Format::Pattern(pattern, wider) => {
                     if let Some(why) = wider {
@@ -75,9 +81,9 @@ impl<'s> Schemas<'s, '_> {
         }
         if let Some((at, keyword, mut regex)) = written {
             self.report_excluded(excluded);
-            match regex.limit(facts.length) {
+            match regex.limit(constraints.length) {
                 Some(true) => {}
-                Some(false) => return impossible(schema, "no string of that length has that pattern"),
+                Some(false) => return impossible(schema, "no string of this length matches the pattern"),
                 None => self.report(schema, "minLength", "the length of a string with a pattern is not checked"),
             }
             return match regex.write(self.builder, hint) {
@@ -87,22 +93,22 @@ impl<'s> Schemas<'s, '_> {
                 }
                 Err(why) => {
                     self.report(Some(at), keyword, why);
-                    Ok(self.plain_string(facts.length, schema))
+                    Ok(self.plain_string(constraints.length, schema))
                 }
             };
         }
         if excluded.is_empty() {
-            return Ok(self.plain_string(facts.length, schema));
+            return Ok(self.plain_string(constraints.length, schema));
         }
-        if facts.length.is_any() {
+        if constraints.length.is_any() {
             let names: Vec<&str> = excluded.iter().filter_map(|value| value.as_str()).collect();
             return Ok(other_string(self.builder, hint, names));
         }
         self.report_excluded(excluded);
-        Ok(self.plain_string(facts.length, schema))
+        Ok(self.plain_string(constraints.length, schema))
     }
 
-    /// A string of which only the length is limited.
+    /// A string whose length alone is limited.
     fn plain_string(&mut self, length: Count, schema: Option<&'s Value>) -> Expr {
         if length.is_any() {
             return json::string(self.builder).into();
@@ -111,7 +117,7 @@ impl<'s> Schemas<'s, '_> {
             self.report(schema, "maxLength", "the length of raw text is not checked");
             return json::string(self.builder).into();
         }
-        let Count { min, max } = self.counted(length, schema, "maxLength");
+        let Count { min, max } = self.writable_count(length, schema, "maxLength");
         let name = match max {
             None => format!("string-{min}"),
             Some(max) => format!("string-{min}-{max}"),
@@ -126,11 +132,11 @@ impl<'s> Schemas<'s, '_> {
         rule.into()
     }
 
-    /// A count that can be written. A highest count that is too high is none, and that is reported.
-    pub(super) fn counted(&mut self, count: Count, schema: Option<&'s Value>, keyword: &'static str) -> Count {
+    /// The same count without a maximum that is too high to be written; that is reported.
+    pub(super) fn writable_count(&mut self, count: Count, schema: Option<&'s Value>, keyword: &'static str) -> Count {
         match count.max {
             Some(max) if max - count.min.min(max) > MAX_COUNT => {
-                self.report(schema, keyword, "it is too high to be counted");
+                self.report(schema, keyword, "the limit is too high for a grammar");
                 Count { max: None, ..count }
             }
             _ => count,
@@ -149,7 +155,7 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
     for name in names {
         let mut at = 0;
         for character in name.chars() {
-            // Names are sorted: if the last child is another one, this one is new.
+            // The names are sorted: unless the last child is this character, the character is new.
             at = match nodes[at].children.last() {
                 Some(&(last, child)) if last == character => child,
                 _ => {
@@ -162,7 +168,7 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
         }
         nodes[at].ends = true;
     }
-    // Children come after their parents.
+    // Children come after their parents in the list.
     let mut written: Vec<(Expr, usize)> = vec![(Expr::EMPTY, 0); nodes.len()];
     for at in (0..nodes.len()).rev() {
         let node = &nodes[at];
@@ -186,7 +192,7 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
     builder.rule(hint, sequence([text("\""), all])).into()
 }
 
-/// A point inside of the names.
+/// A node of the trie of names.
 #[derive(Debug, Default)]
 struct Node {
     children: Vec<(char, usize)>,
@@ -194,7 +200,7 @@ struct Node {
     ends: bool,
 }
 
-/// The rest of a string that begins with none of a node's characters, and is not empty if a name ends there.
+/// The rest of a string that differs from all names below a node. It is not empty if a name ends there.
 fn leaves(builder: &mut Builder, node: &Node) -> Expr {
     let characters: Vec<char> = node.children.iter().map(|child| child.0).collect();
     let spelled: String = characters.iter().collect();
@@ -204,7 +210,7 @@ fn leaves(builder: &mut Builder, node: &Node) -> Expr {
     }
     let rest = Expr::from(json::string_rest(builder));
     let plain = json::unescaped(builder).intersect(&Class::of(characters.iter().copied()).negate());
-    // What it shares with others it is written like: as what is excluded.
+    // The class is written as what it excludes.
     let excluded = plain.positive();
     let plain = complement(&excluded);
     let escape = sequence([text("\\"), other_escape(builder, &characters)]);
@@ -218,7 +224,7 @@ fn leaves(builder: &mut Builder, node: &Node) -> Expr {
     rule.into()
 }
 
-/// The same class, written as what is not in it.
+/// The same class, written as what it excludes.
 fn complement(ranges: &[(char, char)]) -> Class {
     Class::ranges(Class::ranges(ranges.iter().copied()).negate().positive()).negate()
 }
@@ -236,7 +242,7 @@ fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
     choice([short.into(), sequence([text("u"), unicode])])
 }
 
-/// Hexadecimal digits that are none of these codes. Codes in pairs are left out where one of these needs a pair.
+/// Hexadecimal digits of none of these codes. Surrogate pairs are left out if one of these codes is a pair.
 fn other_code(builder: &mut Builder, codes: &[&str], level: usize) -> Expr {
     let paired = codes.iter().any(|code| code.len() > 4);
     let digit_of = |code: &&str| code.as_bytes().get(level).copied().filter(|_| code.len() == 4);
@@ -246,7 +252,7 @@ fn other_code(builder: &mut Builder, codes: &[&str], level: usize) -> Expr {
         let with: Vec<&str> = codes.iter().filter(|code| digit_of(code) == Some(*digit)).copied().collect();
         let both = [char::from(*digit), char::from(digit.to_ascii_lowercase())];
         if level == 0 && *digit == b'D' {
-            // Halves of pairs begin with it.
+            // Surrogates begin with D.
             if with.is_empty() && !paired {
                 alternatives.push(json::paired(builder));
             }

@@ -1,22 +1,23 @@
-//! What a value may be: the alternatives of its schemas, and in each the types.
+//! The values that meet a set of conditions: the alternatives of the schemas, and in each the types.
 
 use serde_json::Value;
 
 use super::super::{Expr, choice, text};
-use super::facts::{ARRAY, BOOLEAN, FRACTION, Facts, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
-use super::flat::Part;
+use super::condition::Condition;
+use super::constraints::Constraints;
+use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
 use super::{DEPTH, Impossible, Known, Outcome, Schemas, check, impossible, json};
 
 impl<'s> Schemas<'s, '_> {
-    /// What a value is written like that fits all these.
-    pub(super) fn value(&mut self, hint: &str, mut parts: Vec<Part<'s>>) -> Outcome<'s, Expr> {
-        parts.sort_unstable();
-        parts.dedup();
-        parts.retain(|part| !matches!(part, Part::Schema(Value::Bool(true))));
-        if parts.is_empty() {
+    /// The expression for all values that meet these conditions.
+    pub(super) fn value(&mut self, hint: &str, mut conditions: Vec<Condition<'s>>) -> Outcome<'s, Expr> {
+        conditions.sort_unstable();
+        conditions.dedup();
+        conditions.retain(|condition| !matches!(condition, Condition::Schema(Value::Bool(true))));
+        if conditions.is_empty() {
             return Ok(json::value(self.builder).into());
         }
-        match self.known.get_mut(&parts) {
+        match self.known.get_mut(&conditions) {
             Some(Known::Done(outcome)) => return outcome.clone(),
             Some(Known::Open(rule)) => {
                 let rule = *rule.get_or_insert_with(|| self.builder.reserve(hint));
@@ -25,38 +26,39 @@ impl<'s> Schemas<'s, '_> {
             None => {}
         }
         if self.depth >= DEPTH {
-            let schema =
-                parts.iter().find_map(|part| if let Part::Schema(schema) = part { Some(*schema) } else { None });
-            self.report(schema, "schema", "schemas nest too deep: this is not looked at");
+            let schema = conditions
+                .iter()
+                .find_map(|condition| if let Condition::Schema(schema) = condition { Some(*schema) } else { None });
+            self.report(schema, "schema", "schemas are nested too deeply; this one is not checked");
             return Ok(json::value(self.builder).into());
         }
-        self.known.insert(parts.clone(), Known::Open(None));
+        self.known.insert(conditions.clone(), Known::Open(None));
         self.depth += 1;
-        let mut outcome = self.alternatives(hint, &parts);
+        let mut outcome = self.alternatives(hint, &conditions);
         self.depth -= 1;
-        if let Some(Known::Open(Some(rule))) = self.known.get(&parts) {
+        if let Some(Known::Open(Some(rule))) = self.known.get(&conditions) {
             let rule = *rule;
             if let Ok(expr) = outcome {
                 self.builder.define(rule, expr);
                 outcome = if self.builder.matches_some(rule) {
                     Ok(rule.into())
                 } else {
-                    let schema = parts
-                        .iter()
-                        .find_map(|part| if let Part::Schema(schema) = part { Some(*schema) } else { None });
-                    impossible(schema, "whatever fits would have to hold itself, without end")
+                    let schema = conditions.iter().find_map(|condition| {
+                        if let Condition::Schema(schema) = condition { Some(*schema) } else { None }
+                    });
+                    impossible(schema, "every matching value would have to contain itself")
                 };
             }
         }
-        self.known.insert(parts, Known::Done(outcome.clone()));
+        self.known.insert(conditions, Known::Done(outcome.clone()));
         outcome
     }
 
-    fn alternatives(&mut self, hint: &str, parts: &[Part<'s>]) -> Outcome<'s, Expr> {
+    fn alternatives(&mut self, hint: &str, conditions: &[Condition<'s>]) -> Outcome<'s, Expr> {
         let mut expressions = Vec::new();
         let mut why: Option<Impossible<'s>> = None;
-        for parts in self.flatten(parts)? {
-            match self.plain(hint, &parts) {
+        for conditions in self.flatten(conditions)? {
+            match self.one_alternative(hint, &conditions) {
                 Ok(expr) => expressions.push(expr),
                 Err(impossible) => why = why.or(Some(impossible)),
             }
@@ -68,23 +70,23 @@ impl<'s> Schemas<'s, '_> {
         }
     }
 
-    /// One alternative.
-    fn plain(&mut self, hint: &str, parts: &[Part<'s>]) -> Outcome<'s, Expr> {
-        let mut facts = self.facts(parts)?;
-        if let Some(candidates) = facts.candidates.take() {
-            return self.listed(hint, &facts, candidates);
+    /// The values of one alternative.
+    fn one_alternative(&mut self, hint: &str, conditions: &[Condition<'s>]) -> Outcome<'s, Expr> {
+        let mut constraints = self.constraints(conditions)?;
+        if let Some(candidates) = constraints.candidates.take() {
+            return self.listed(hint, &constraints, candidates);
         }
-        for schema in std::mem::take(&mut facts.not) {
-            self.report(Some(schema), "not", "a grammar cannot exclude this");
+        for schema in std::mem::take(&mut constraints.not) {
+            self.report(Some(schema), "not", "a grammar cannot express this negation");
         }
         let mut expressions = Vec::new();
         let mut why: Option<Impossible<'s>> = None;
         for types in [STRING, NUMBER, BOOLEAN, NULL, ARRAY, OBJECT] {
-            let types = facts.types & types;
+            let types = constraints.types & types;
             if types == 0 {
                 continue;
             }
-            match self.of_type(hint, types, &facts) {
+            match self.of_type(hint, types, &constraints) {
                 Ok(expr) => expressions.push(expr),
                 Err(impossible) => why = why.or(Some(impossible)),
             }
@@ -94,8 +96,8 @@ impl<'s> Schemas<'s, '_> {
         {
             return Err(why);
         }
-        let everything = expressions.len() == 6 && facts.limited == 0 && facts.types & FRACTION != 0;
-        if everything && facts.excluded.is_empty() && facts.formats.is_empty() {
+        let everything = expressions.len() == 6 && constraints.limited == 0 && constraints.types & FRACTION != 0;
+        if everything && constraints.excluded.is_empty() && constraints.formats.is_empty() {
             return Ok(json::value(self.builder).into());
         }
         if expressions.len() == 1 {
@@ -104,28 +106,28 @@ impl<'s> Schemas<'s, '_> {
         Ok(self.rule(hint, choice(expressions)))
     }
 
-    fn of_type(&mut self, hint: &str, types: u8, facts: &Facts<'s>) -> Outcome<'s, Expr> {
-        let excluded = facts.excluded.iter().copied().filter(|value| type_bits(value) & types != 0);
+    fn of_type(&mut self, hint: &str, types: u8, constraints: &Constraints<'s>) -> Outcome<'s, Expr> {
+        let excluded = constraints.excluded.iter().copied().filter(|value| type_bits(value) & types != 0);
         let excluded: Vec<&'s Value> = excluded.collect();
         match types {
             NULL if excluded.is_empty() => Ok(json::null(self.builder)),
             NULL => impossible(excluded.first().copied(), "null is excluded"),
             BOOLEAN => self.boolean(&excluded),
-            STRING => self.string(hint, facts, &excluded),
+            STRING => self.string(hint, constraints, &excluded),
             ARRAY => {
                 self.report_excluded(&excluded);
-                self.array(hint, facts)
+                self.array(hint, constraints)
             }
             OBJECT => {
                 self.report_excluded(&excluded);
-                self.object(hint, facts)
+                self.object(hint, constraints)
             }
             _ => {
                 self.report_excluded(&excluded);
                 if types == FRACTION {
-                    self.report(facts.schemas.first().copied(), "not", "numbers without a fraction are not excluded");
+                    self.report(constraints.schemas.first().copied(), "not", "integers are not excluded");
                 }
-                self.number(hint, facts, types == INTEGER)
+                self.number(hint, constraints, types == INTEGER)
             }
         }
     }
@@ -148,25 +150,25 @@ impl<'s> Schemas<'s, '_> {
         }
     }
 
-    /// One of the values that the schema lists, as far as they fit all else that it says.
-    fn listed(&mut self, hint: &str, facts: &Facts<'s>, candidates: Vec<&'s Value>) -> Outcome<'s, Expr> {
+    /// The values that the schema lists, as far as they meet all other constraints.
+    fn listed(&mut self, hint: &str, constraints: &Constraints<'s>, candidates: Vec<&'s Value>) -> Outcome<'s, Expr> {
         let mut expressions = Vec::new();
         let mut unsure = false;
         for value in candidates {
-            let types = facts.types & type_bits(value) != 0;
-            let excluded = facts.excluded.iter().any(|excluded| check::equal(value, excluded));
+            let types = constraints.types & type_bits(value) != 0;
+            let excluded = constraints.excluded.iter().any(|excluded| check::equal(value, excluded));
             let mut fits = Some(types && !excluded);
-            for schema in &facts.schemas {
+            for schema in &constraints.schemas {
                 fits = check::and(fits, self.fits(value, schema));
             }
-            for schema in &facts.not {
+            for schema in &constraints.not {
                 fits = check::and(fits, self.fits(value, schema).map(|fits| !fits));
             }
             if let Value::Object(members) = value {
-                let required = facts.required.iter().all(|name| members.contains_key(*name));
-                let forbidden = facts.forbidden.iter().any(|name| members.contains_key(*name));
+                let required = constraints.required.iter().all(|name| members.contains_key(*name));
+                let forbidden = constraints.forbidden.iter().any(|name| members.contains_key(*name));
                 fits = check::and(fits, Some(required && !forbidden));
-                for (name, schema) in &facts.unlike {
+                for (name, schema) in &constraints.unlike {
                     let fitting = members.get(*name).map_or(Some(true), |value| self.fits(value, schema));
                     fits = check::and(fits, fitting.map(|fits| !fits));
                 }
@@ -178,18 +180,18 @@ impl<'s> Schemas<'s, '_> {
             match json::literal(self.builder, value, DEPTH) {
                 Some(expr) => expressions.push(expr),
                 None => {
-                    self.report(Some(value), "enum", "the value nests too deep: any is accepted");
+                    self.report(Some(value), "enum", "the value is nested too deeply; any value is accepted");
                     expressions.push(json::value(self.builder).into());
                 }
             }
         }
         let lists = |schema: &&&Value| schema.get("enum").or_else(|| schema.get("const")).is_some();
-        let schema = facts.schemas.iter().find(lists).copied();
+        let schema = constraints.schemas.iter().find(lists).copied();
         if unsure {
-            self.report(schema, "enum", "not all that the schema says of the listed values could be tested");
+            self.report(schema, "enum", "some keywords could not be tested for the listed values");
         }
         match expressions.len() {
-            0 => impossible(schema, "none of the listed values fits all that the schema says"),
+            0 => impossible(schema, "none of the listed values fits the rest of the schema"),
             1 => Ok(expressions.remove(0)),
             _ => Ok(self.rule(hint, choice(expressions))),
         }

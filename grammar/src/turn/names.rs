@@ -1,29 +1,29 @@
-//! Names of functions and arguments, and the markers behind them.
+//! The rules of the names of functions and arguments, with the markers after them.
 
 use unjinja_runtime::abi_2::{Action, Hole, Marker, StateId, Transition};
 
-use super::{At, Call, Offered, Piece, Turn, Way};
-use crate::tool_rules::Done;
+use super::{Alternative, Call, Offered, Piece, Position, Turn, spaced_before};
+use crate::tool_rules::Written;
 use crate::values::NAME;
 use crate::{Class, Expr, option, repeat, sequence, some, text};
 
 impl<'a> Turn<'a> {
-    /// Any name, and the markers behind it.
-    pub(crate) fn any_name(&mut self, at: At) -> Vec<Way> {
+    /// Any name, and the markers after it.
+    pub(crate) fn any_name(&mut self, at: Position) -> Vec<Alternative> {
         let call = if self.state(at.state).hole == Some(Hole::Name) { Call::Any } else { at.call };
         let name = Piece::Expr(repeat(self.name_class(at.state), 1, Some(NAME)));
-        let mut ways = Vec::new();
-        for (marker, step) in self.steps(at) {
+        let mut alternatives = Vec::new();
+        for (marker, transition) in self.transitions(at) {
             let layout = if spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
-            for rest in self.marker_ways(At { call, ..at }, &[(marker, step)], None) {
-                ways.push([name.clone(), layout.clone()].into_iter().chain(rest).collect());
+            for rest in self.marker_alternatives(Position { call, ..at }, &[(marker, transition)], None) {
+                alternatives.push([name.clone(), layout.clone()].into_iter().chain(rest).collect());
             }
         }
-        ways
+        alternatives
     }
 
-    /// The characters that a name is made of where it is not known: no punctuation but what joins words, and none
-    /// that its markers begin with.
+    /// The characters of a name that is not known in advance. Punctuation is left out unless it joins words, and so are
+    /// the first characters of the markers that end the name.
     pub(crate) fn name_class(&self, state: StateId) -> Class {
         let joining = ['_', '-', '.', ':', '/', '$'].map(|char| (char, char));
         let words = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('\u{a1}', char::MAX)];
@@ -31,54 +31,49 @@ impl<'a> Turn<'a> {
         Class::ranges(words.into_iter().chain(joining)).intersect(&Class::of(firsts).negate())
     }
 
-    pub(super) fn name(&mut self, at: At) -> Vec<Way> {
-        let names: Vec<(usize, String)> = match &self.rules.offered {
+    pub(super) fn name(&mut self, at: Position) -> Vec<Alternative> {
+        let names: Vec<(usize, String)> = match &self.limits.offered {
             Some(Offered::These(tools)) => {
                 tools.iter().enumerate().map(|(index, tool)| (index, tool.name.clone())).collect()
             }
             Some(Offered::Any) => return self.any_name(at),
             None => return Vec::new(),
         };
-        let mut ways = Vec::new();
+        let mut alternatives = Vec::new();
         for (tool, name) in names {
-            let call = Call::Tool(tool, Done::default());
-            let mut steps: Vec<(&'a Marker, &'a Transition)> = Vec::new();
-            let mut labels: Vec<Way> = Vec::new();
-            for (marker, step) in self.steps(at) {
-                let mut way = vec![text(&*name)];
+            let call = Call::Tool(tool, Written::default());
+            let mut transitions: Vec<(&'a Marker, &'a Transition)> = Vec::new();
+            let mut labels: Vec<Alternative> = Vec::new();
+            for (marker, transition) in self.transitions(at) {
+                let mut alternative = vec![text(&*name)];
                 if let Some(Action::StartLabelled { prefix, separator }) =
-                    step.actions.iter().find(|act| matches!(act, Action::StartLabelled { .. }))
+                    transition.actions.iter().find(|act| matches!(act, Action::StartLabelled { .. }))
                 {
                     let digits = some(Class::ranges([('0', '9')]));
                     let index = sequence([text(separator.clone()), digits]);
-                    way = vec![option(text(prefix.clone())), text(&*name), option(index)];
+                    alternative = vec![option(text(prefix.clone())), text(&*name), option(index)];
                 }
-                let mut way: Way = way.into_iter().map(Piece::Expr).collect();
+                let mut alternative: Alternative = alternative.into_iter().map(Piece::Expr).collect();
                 if spaced_before(marker) {
-                    way.push(self.space());
+                    alternative.push(self.space());
                 }
-                steps.push((marker, step));
-                labels.push(way);
+                transitions.push((marker, transition));
+                labels.push(alternative);
             }
-            // Markers that lead to the same place stand together.
-            let mut lead: Vec<(Way, Vec<(&'a Marker, &'a Transition)>)> = Vec::new();
-            for (way, step) in labels.into_iter().zip(steps) {
-                match lead.iter_mut().find(|(other, _)| *other == way) {
-                    Some((_, steps)) => steps.push(step),
-                    None => lead.push((way, vec![step])),
+            // Markers after the same name share one alternative.
+            let mut lead: Vec<(Alternative, Vec<(&'a Marker, &'a Transition)>)> = Vec::new();
+            for (alternative, transition) in labels.into_iter().zip(transitions) {
+                match lead.iter_mut().find(|(other, _)| *other == alternative) {
+                    Some((_, transitions)) => transitions.push(transition),
+                    None => lead.push((alternative, vec![transition])),
                 }
             }
-            for (way, steps) in lead {
-                for rest in self.marker_ways(At { call, ..at }, &steps, None) {
-                    ways.push(way.iter().cloned().chain(rest).collect());
+            for (alternative, transitions) in lead {
+                for rest in self.marker_alternatives(Position { call, ..at }, &transitions, None) {
+                    alternatives.push(alternative.iter().cloned().chain(rest).collect());
                 }
             }
         }
-        ways
+        alternatives
     }
-}
-
-/// Whether white space may stand between a name and a marker: where the template writes some, and before a tag.
-pub(crate) fn spaced_before(marker: &Marker) -> bool {
-    !marker.before.is_empty() || marker.core.starts_with('<')
 }

@@ -1,42 +1,36 @@
-//! The text that stands in a state, up to what ends it.
+//! The rules of free text up to the markers that end it.
 
 use std::rc::Rc;
 
 use unjinja_runtime::abi_2::{Confirm, Hole, Marker};
 
-use super::{At, Key, Piece, Turn, Way};
-use crate::syntax::class;
+use super::{Alternative, NodeKey, Piece, Position, Table, Turn};
 use crate::text;
-use crate::until::{Stop, Until, Way as TextWay};
-
-/// Text in a state: its automaton, and where each of its stops leads.
-pub(super) struct Table {
-    until: Until,
-    exits: Vec<Vec<At>>,
-}
+use crate::text_rules::class;
+use crate::until::{Stop, Transition as TextTransition, Until};
 
 impl Turn<'_> {
-    /// The text of a state, as an automaton.
-    pub(super) fn table(&mut self, key: Key) -> Rc<Table> {
+    /// The automaton of the text at a position.
+    pub(super) fn table(&mut self, key: NodeKey) -> Rc<Table> {
         let key = match key {
-            Key::Text(at, _) => Key::Text(at, 0),
-            Key::Value(state, _) => Key::Value(state, 0),
-            Key::At(_) => key,
+            NodeKey::Text(at, _) => NodeKey::Text(at, 0),
+            NodeKey::Value(state, _) => NodeKey::Value(state, 0),
+            NodeKey::Position(_) => key,
         };
         if let Some(table) = self.tables.get(&key) {
             return Rc::clone(table);
         }
         let at = match key {
-            Key::Text(at, _) | Key::At(at) => at,
-            Key::Value(state, _) => At::new(state),
+            NodeKey::Text(at, _) | NodeKey::Position(at) => at,
+            NodeKey::Value(state, _) => Position::new(state),
         };
         let mut stops: Vec<Stop<'_>> = Vec::new();
-        let mut exits: Vec<Vec<At>> = Vec::new();
-        for (marker, step) in self.steps(at) {
+        let mut exits: Vec<Vec<Position>> = Vec::new();
+        for (marker, transition) in self.transitions(at) {
             if marker.core.is_empty() {
                 continue;
             }
-            let to = self.follow(at, marker, step);
+            let to = self.allowed_target(at, marker, transition);
             if to.is_none() && self.may_be_text(marker) {
                 continue;
             }
@@ -56,59 +50,60 @@ impl Turn<'_> {
         table
     }
 
-    /// Whether a marker that leads nowhere may stand in a text: punctuation, which says nothing by itself.
+    /// Whether a marker that is not allowed here may be text instead. This holds for punctuation.
     fn may_be_text(&self, marker: &Marker) -> bool {
         marker.core.len() < 3
     }
 
-    /// What may come at a point of a text.
-    pub(super) fn point(&mut self, key: Key, point: usize) -> Vec<Way> {
+    /// The alternatives of one state of the automaton.
+    pub(super) fn text_alternatives(&mut self, key: NodeKey, index: usize) -> Vec<Alternative> {
         let table = self.table(key);
-        let Some(here) = table.until.points.get(point) else { return Vec::new() };
-        let mut ways: Vec<Way> = Vec::new();
-        for way in &here.ways {
-            match way {
-                TextWay::Char(chars, next) => {
+        let Some(here) = table.until.states.get(index) else { return Vec::new() };
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        for transition in &here.transitions {
+            match transition {
+                TextTransition::Char(chars, next) => {
                     let next = self.graph.node(self.text_key(key, *next));
-                    ways.push(vec![Piece::Expr(class(chars)), Piece::Node(next)]);
+                    alternatives.push(vec![Piece::Expr(class(chars)), Piece::Node(next)]);
                 }
-                TextWay::Stop(char, stop) => {
+                TextTransition::Stop(char, stop) => {
                     let char = Piece::Expr(text(char.to_string()));
-                    ways.extend(self.exits(key, &table.exits[*stop], Some(char)));
+                    alternatives.extend(self.exits(key, &table.exits[*stop], Some(char)));
                 }
-                TextWay::Peek(stop) => ways.extend(self.exits(key, &table.exits[*stop], None)),
+                TextTransition::Peek(stop) => alternatives.extend(self.exits(key, &table.exits[*stop], None)),
             }
         }
-        if let Key::Text(at, _) = key
-            && here.free
+        if let NodeKey::Text(at, _) = key
+            && here.may_end
             && matches!(self.state(at.state).hole, Some(Hole::Text(_)))
             && self.state(at.state).end.is_some()
             && self.may_end(at)
         {
-            ways.push(Vec::new());
+            alternatives.push(Vec::new());
         }
-        ways
+        alternatives
     }
 
-    fn exits(&mut self, key: Key, exits: &[At], char: Option<Piece>) -> Vec<Way> {
-        if let Key::Value(..) = key {
+    fn exits(&mut self, key: NodeKey, exits: &[Position], char: Option<Piece>) -> Vec<Alternative> {
+        if let NodeKey::Value(..) = key {
             return vec![char.into_iter().collect()];
         }
-        let exits: Vec<Way> = exits.iter().map(|to| char.iter().cloned().chain([self.to(*to)]).collect()).collect();
+        let exits: Vec<Alternative> =
+            exits.iter().map(|to| char.iter().cloned().chain([self.to(*to)]).collect()).collect();
         exits
     }
 
-    pub(super) fn text_key(&self, key: Key, point: usize) -> Key {
+    pub(super) fn text_key(&self, key: NodeKey, index: usize) -> NodeKey {
         match key {
-            // The beginning of a text is what its state is.
-            Key::Text(at, _)
-                if point == 0 && matches!(self.state(at.state).hole, Some(Hole::Text(_)) | Some(Hole::Value)) =>
+            // The first state of a text is the same node as its position.
+            NodeKey::Text(at, _)
+                if index == 0 && matches!(self.state(at.state).hole, Some(Hole::Text(_)) | Some(Hole::Value)) =>
             {
-                Key::At(at)
+                NodeKey::Position(at)
             }
-            Key::Text(at, _) => Key::Text(at, point),
-            Key::Value(state, _) => Key::Value(state, point),
-            Key::At(at) => Key::At(at),
+            NodeKey::Text(at, _) => NodeKey::Text(at, index),
+            NodeKey::Value(state, _) => NodeKey::Value(state, index),
+            NodeKey::Position(at) => NodeKey::Position(at),
         }
     }
 }

@@ -1,20 +1,20 @@
-//! Reads a regular expression.
+//! Parses a regular expression.
 
 use super::super::super::Class;
 use super::super::super::builder::MAX_COUNT;
-use super::{Node, Why, anchored};
+use super::node::{Node, Why, anchored};
 
-/// How deep groups nest.
+/// Groups may nest at most so deep.
 const DEPTH: usize = 40;
 
-/// The expression as a tree that is at most so deep.
+/// The expression as a tree of limited depth.
 pub(super) fn parse(source: &str) -> Result<Node, Why> {
     let mut parser = Parser { rest: source, depth: 0 };
     let node = parser.choice()?;
     if parser.rest.is_empty() {
         Ok(node)
     } else {
-        Err("the expression is not well-formed: a group is closed that is not open")
+        Err("the expression is not valid: a group is closed that was not opened")
     }
 }
 
@@ -27,7 +27,7 @@ impl Parser<'_> {
     fn choice(&mut self) -> Result<Node, Why> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err("groups nest too deep");
+            return Err("groups are nested too deeply");
         }
         let mut alternatives = vec![self.sequence()?];
         while self.take('|') {
@@ -51,7 +51,7 @@ impl Parser<'_> {
                     self.advance();
                     Node::Class(self.escape(false)?)
                 }
-                '*' | '+' | '?' => return Err("the expression is not well-formed: nothing is repeated"),
+                '*' | '+' | '?' => return Err("the expression is not valid: there is nothing to repeat"),
                 character => self.skip(Node::Class(Class::of([character]))),
             };
             nodes.push(self.quantified(node)?);
@@ -64,17 +64,17 @@ impl Parser<'_> {
         if self.take('?') {
             let named = self.rest.starts_with('<') && !self.rest.starts_with("<=") && !self.rest.starts_with("<!");
             if named {
-                let end = self.rest.find('>').ok_or("the expression is not well-formed: a name is open")?;
+                let end = self.rest.find('>').ok_or("the expression is not valid: a name is open")?;
                 self.rest = &self.rest[end + 1..];
             } else if !self.take(':') {
                 return Err(match self.peek() {
-                    Some('=' | '!' | '<') => "a grammar cannot look ahead or back",
-                    _ => "the group is of no kind that is known",
+                    Some('=' | '!' | '<') => "look-ahead and look-behind are not supported",
+                    _ => "this kind of group is not supported",
                 });
             }
         }
         let node = self.choice()?;
-        if self.take(')') { Ok(node) } else { Err("the expression is not well-formed: a group is open") }
+        if self.take(')') { Ok(node) } else { Err("the expression is not valid: a group is open") }
     }
 
     fn quantified(&mut self, node: Node) -> Result<Node, Why> {
@@ -84,21 +84,21 @@ impl Parser<'_> {
             Some('?') => self.skip((0, Some(1))),
             Some('{') => match self.counts() {
                 Some(counts) => counts,
-                // It stands for itself.
+                // The brace stands for itself.
                 None => return Ok(node),
             },
             _ => return Ok(node),
         };
-        // Lazy.
+        // Lazy repetition.
         self.take('?');
         if max.is_some_and(|max| max < min) {
-            return Err("the expression is not well-formed: a count is out of order");
+            return Err("the expression is not valid: a count is out of order");
         }
         if min > MAX_COUNT {
             return Err("a count is too high");
         }
         if anchored(&node) {
-            return Err("an anchor stands where a grammar cannot say it");
+            return Err("an anchor is at a place where a grammar cannot express it");
         }
         Ok(Node::Repeat(Box::new(node), min, max))
     }
@@ -120,7 +120,7 @@ impl Parser<'_> {
     }
 
     fn class(&mut self) -> Result<Class, Why> {
-        const OPEN: Why = "the expression is not well-formed: a class is open";
+        const OPEN: Why = "the expression is not valid: a class is open";
         self.advance();
         let negated = self.take('^');
         let mut ranges: Vec<(char, char)> = Vec::new();
@@ -140,8 +140,8 @@ impl Parser<'_> {
                 let last = self.class_member()?;
                 match single(&last) {
                     Some(to) if from <= to => ranges.push((from, to)),
-                    Some(_) => return Err("the expression is not well-formed: a range is out of order"),
-                    // A hyphen beside a class is one.
+                    Some(_) => return Err("the expression is not valid: a range is out of order"),
+                    // A hyphen beside a class such as `\d` stands for itself.
                     None => {
                         ranges.extend([(from, from), ('-', '-')]);
                         ranges.extend(last.positive());
@@ -160,13 +160,13 @@ impl Parser<'_> {
         if self.take('\\') {
             return self.escape(true);
         }
-        let character = self.peek().ok_or("the expression is not well-formed: a class is open")?;
+        let character = self.peek().ok_or("the expression is not valid: a class is open")?;
         Ok(self.skip(Class::of([character])))
     }
 
-    /// What comes behind a backslash.
+    /// Reads an escape; the backslash is already read.
     fn escape(&mut self, in_class: bool) -> Result<Class, Why> {
-        const SHORT: Why = "the expression is not well-formed: an escape is too short";
+        const SHORT: Why = "the expression is not valid: an escape is too short";
         let character = self.peek().ok_or(SHORT)?;
         self.advance();
         let digits = || Class::ranges([('0', '9')]);
@@ -185,9 +185,9 @@ impl Parser<'_> {
             'f' => Class::of(['\u{c}']),
             'b' if in_class => Class::of(['\u{8}']),
             '0' if !self.peek().is_some_and(|next| next.is_ascii_digit()) => Class::of(['\0']),
-            'b' | 'B' => return Err("a grammar cannot say where a word ends"),
-            '1'..='9' | 'k' => return Err("a grammar cannot refer back"),
-            'p' | 'P' => return Err("properties of code points are not known here"),
+            'b' | 'B' => return Err("word boundaries are not supported"),
+            '1'..='9' | 'k' => return Err("back references are not supported"),
+            'p' | 'P' => return Err("Unicode properties are not supported"),
             'c' => {
                 let letter = self.peek().filter(char::is_ascii_alphabetic).ok_or(SHORT)?;
                 self.advance();
@@ -195,8 +195,8 @@ impl Parser<'_> {
             }
             'x' => Class::of([self.code(2).ok_or(SHORT)?]),
             'u' => Class::of([self.unicode().ok_or(SHORT)?]),
-            // Others mean different things to different engines.
-            character if character.is_ascii_alphanumeric() => return Err("an escape is not known"),
+            // Other escapes mean different things to different engines.
+            character if character.is_ascii_alphanumeric() => return Err("the expression has an unknown escape"),
             character => Class::of([character]),
         })
     }

@@ -1,10 +1,10 @@
-//! Writes a regular expression as what a JSON string has inside.
+//! Writes a regular expression as rules for the inside of a JSON string.
 
 use super::super::super::builder::MAX_COUNT;
 use super::super::super::syntax::Syntax;
 use super::super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
 use super::super::json;
-use super::{Node, Why};
+use super::node::{Node, Why};
 
 impl Node {
     pub(super) fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
@@ -17,8 +17,8 @@ impl Node {
             Self::Choice(nodes) => choice(each(nodes)?),
             Self::Repeat(body, ..) if body.length().1 == Some(0) => Expr::EMPTY,
             Self::Repeat(body, _, max) if body.length().0 == 0 => {
-                // The engine takes the repetition of what may be empty for left recursion.
-                let body = body.without_empty().ok_or("a part that may be empty is repeated")?;
+                // llama.cpp reports the repetition of an expression that can be empty as left recursion.
+                let body = body.without_empty().ok_or("a part that can be empty is repeated")?;
                 Self::Repeat(Box::new(body), 0, *max).write(builder, hint)?
             }
             Self::Repeat(body, min, max) => {
@@ -32,9 +32,9 @@ impl Node {
         })
     }
 
-    /// The same without the empty text, as far as that is simple to say.
+    /// The same expression without the empty text, if that is simple to express.
     fn without_empty(&self) -> Option<Self> {
-        /// How many parts that may all be empty are told apart.
+        /// At most so many parts that may be empty are treated one by one.
         const TOLD_APART: usize = 4;
         match self {
             Self::Start | Self::End => None,
@@ -48,7 +48,7 @@ impl Node {
                 (!nodes.is_empty()).then_some(Self::Choice(nodes))
             }
             Self::Sequence(nodes) => {
-                // The first part that is not empty, and whatever the later ones are.
+                // The first part that is not empty, followed by anything of the later ones.
                 let nodes: Vec<&Self> = nodes.iter().filter(|node| node.length().1 != Some(0)).collect();
                 (nodes.len() <= TOLD_APART).then_some(())?;
                 let first = |at: usize| {
@@ -63,7 +63,7 @@ impl Node {
     }
 }
 
-/// One code point of a class, as a JSON string has it.
+/// One code point of a class, as it is written in a JSON string.
 fn encoded(builder: &mut Builder, class: &Class) -> Expr {
     const SHORT: [(char, char); 8] =
         [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
@@ -74,7 +74,7 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
     let mut alternatives = Vec::new();
     let plain = class.intersect(&json::unescaped(builder));
     if !plain.is_empty() {
-        // As short as it can be.
+        // Uses the shorter of the two ways to write the class.
         let others = Class::ranges(Class::ranges(plain.positive()).negate().positive()).negate();
         let shorter = if others.as_ranges().len() < plain.as_ranges().len() { others } else { plain };
         alternatives.push(shorter.into());
@@ -96,7 +96,7 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
             escapes.push(sequence([text(format!("u00{}", code >> 4)), last.into()]));
         }
     }
-    // A dot lacks two line ends among these; that an escape can spell them is no matter.
+    // The class `.` lacks two line ends in this range. Accepting their escapes does no harm.
     if has('\u{80}', '\u{2027}') && has('\u{202a}', char::MAX) {
         escapes.push(json::foreign_escape(builder).into());
     }

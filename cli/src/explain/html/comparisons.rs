@@ -1,0 +1,192 @@
+//! The section about the comparisons of an analysis: what each rendered, what differed, and what was concluded.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use unjinja_analyzer::trace::{Comparison, Field, Rendering};
+
+use super::escape::{block, ceil, escape, floor, inline, legend, value};
+use crate::explain::model::{ComparisonView, Explanation, Group};
+use crate::visible;
+
+/// How much of a render stands before and behind the part that differs, and of that part, in bytes.
+const AROUND: usize = 1_200;
+const DIFFERENCE: usize = 4_000;
+
+/// The section.
+pub(super) fn section(explanation: &Explanation) -> String {
+    let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
+    let verdict = match wrong {
+        _ if !explanation.made_twice() => "The analysis ended before the second set.".to_owned(),
+        0 => "Both sets of sentinels gave the same answers.".to_owned(),
+        1 => "In one of them the two sets of sentinels gave different answers.".to_owned(),
+        count => format!("In {count} of them the two sets of sentinels gave different answers."),
+    };
+    let mut out = format!(
+        "<p class=\"lead\">Each renders conversations that differ in one thing, with a sentinel in every field, and is made \
+         twice with sentinels that have nothing in common. {verdict} What differs stands between <span class=\"d\">brackets</span>.</p>"
+    );
+    let fields = [
+        Field::User,
+        Field::Content,
+        Field::Reasoning,
+        Field::FunctionName,
+        Field::ArgumentName,
+        Field::ArgumentValue,
+        Field::CallId,
+    ];
+    out.push_str(&legend(fields.into_iter().map(|field| (class_of(field), field.title()))));
+    for Group { title, comparisons, idle } in explanation.groups() {
+        if !(comparisons.is_empty() && idle.is_empty()) {
+            let _ = write!(out, "<h3>{title}</h3>");
+        }
+        for (index, one) in comparisons {
+            out.push_str(&comparison(index, one));
+        }
+        if !idle.is_empty() {
+            let count = idle.len();
+            let _ = write!(
+                out,
+                "<details><summary><span class=\"line\"><span class=\"what\">{count} probes that found nothing</span> <span class=\"varied\">\
+                 markers on which the template might split an answer</span></span></summary><div class=\"body\">"
+            );
+            for (index, one) in idle {
+                out.push_str(&comparison(index, one));
+            }
+            out.push_str("</div></details>");
+        }
+    }
+    out
+}
+
+fn comparison(index: usize, one: &ComparisonView) -> String {
+    let open = if one.consistent { "" } else { " open" };
+    let name = if one.experiment.len() == 2 {
+        format!("<span class=\"key mono\">{}</span>", one.experiment)
+    } else {
+        String::new()
+    };
+    let found = match (one.consistent, one.first.findings.len()) {
+        (false, _) => "<span class=\"badge bad\">✗ inconsistent</span>".to_owned(),
+        (true, 0) => String::new(),
+        (true, 1) => "1 finding".to_owned(),
+        (true, count) => format!("{count} findings"),
+    };
+    let mut out = format!(
+        "<details id=\"c{index}\"{open}><summary><span class=\"line\">{name}<span class=\"what\">{}</span><span class=\"varied\">{}</span></span>\
+         <span class=\"found\">{found}</span></summary><div class=\"body\">",
+        one.title,
+        inline(&one.varied)
+    );
+    out.push_str(&renders(&one.first));
+    if !one.first.findings.is_empty() || !one.inconsistent.is_empty() {
+        out.push_str("<ul class=\"findings\">");
+        for finding in &one.first.findings {
+            let _ = write!(out, "<li><code>{}</code> = {}</li>", inline(&finding.key), value(&finding.value));
+        }
+        for wrong in &one.inconsistent {
+            let _ = write!(
+                out,
+                "<li class=\"bad\"><code>{}</code> is {} with one set of sentinels and {} with the other</li>",
+                inline(&wrong.key),
+                value(&wrong.first),
+                value(&wrong.second)
+            );
+        }
+        out.push_str("</ul>");
+    }
+    if !one.first.because.is_empty() {
+        let _ = write!(out, "<p class=\"because\">Because {}.</p>", inline(one.first.because.trim_end_matches('.')));
+    }
+    match &one.second {
+        Some(second) if !second.renders.is_empty() => {
+            let _ = write!(
+                out,
+                "<details{open}><summary><span class=\"varied\">With the other set of sentinels</span></summary>\
+                 <div class=\"body\">{}</div></details>",
+                renders(second)
+            );
+        }
+        Some(_) => {}
+        None => out.push_str("<p class=\"note\">It was made with one set of sentinels only.</p>"),
+    }
+    out.push_str("</div></details>\n");
+    out
+}
+
+fn renders(one: &Comparison) -> String {
+    let mut out = String::new();
+    for render in &one.renders {
+        let text = match &render.error {
+            Some(error) => format!("<pre class=\"error\" tabindex=\"0\">{}</pre>", escape(&visible::lines(error))),
+            None => format!("<pre tabindex=\"0\">{}</pre>", self::render(render)),
+        };
+        let _ = write!(out, "<figure><figcaption>{}</figcaption>{text}</figure>", inline(&render.of));
+    }
+    out
+}
+
+/// A render with its fields and the part that differs; of a long one, what stands around that part.
+fn render(render: &Rendering) -> String {
+    let text = &render.text;
+    if text.is_empty() {
+        return "<span class=\"cut\">empty</span>".to_owned();
+    }
+    let focus = render.differs.clone().unwrap_or(0..text.len());
+    let from = if render.differs.is_some() { floor(text, focus.start.saturating_sub(AROUND)) } else { 0 };
+    let to = if render.differs.is_some() { ceil(text, (focus.end + AROUND).min(text.len())) } else { text.len() };
+    let mut out = String::new();
+    cut(from, &mut out);
+    fields(render, from..focus.start, &mut out);
+    if render.differs.is_some() {
+        out.push_str("<span class=\"d\">");
+    }
+    let head = floor(text, (focus.start + DIFFERENCE / 2).min(focus.end));
+    let tail = ceil(text, focus.end.saturating_sub(DIFFERENCE / 2).max(focus.start));
+    if head < tail {
+        fields(render, focus.start..head, &mut out);
+        cut(tail - head, &mut out);
+        fields(render, tail..focus.end, &mut out);
+    } else {
+        fields(render, focus.clone(), &mut out);
+    }
+    if render.differs.is_some() {
+        out.push_str("</span>");
+    }
+    fields(render, focus.end..to, &mut out);
+    cut(text.len() - to, &mut out);
+    out
+}
+
+fn cut(bytes: usize, out: &mut String) {
+    if bytes > 0 {
+        let _ = write!(out, "<span class=\"cut\"> … {bytes} bytes … </span>");
+    }
+}
+
+fn fields(render: &Rendering, range: Range<usize>, out: &mut String) {
+    let mut at = range.start;
+    for span in &render.fields {
+        let (start, end) = (span.start.clamp(at, range.end), span.end.clamp(at, range.end));
+        if start < end {
+            out.push_str(&block(&render.text[at..start]));
+            let (class, label) = (class_of(span.field), span.field.title());
+            let text = block(&render.text[start..end]);
+            let _ = write!(out, "<span class=\"p {class}\" data-l=\"{label}\">{text}</span>");
+            at = end;
+        }
+    }
+    out.push_str(&block(&render.text[at..range.end]));
+}
+
+fn class_of(field: Field) -> &'static str {
+    match field {
+        Field::User => "user",
+        Field::Content => "content",
+        Field::Reasoning => "reasoning",
+        Field::FunctionName => "function_name",
+        Field::ArgumentName => "argument_name",
+        Field::ArgumentValue => "argument_value",
+        _ => "call_id",
+    }
+}

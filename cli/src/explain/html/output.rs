@@ -1,0 +1,147 @@
+//! The section about an output: the output with each piece in its colour, the places where it stopped fitting, the message,
+//! and a table of the pieces.
+
+use std::fmt::Write as _;
+
+use super::escape::{block, ceil, escape, floor, inline, legend, value_text};
+use crate::explain::model::{OutputView, SpanView, StopView};
+use crate::visible;
+
+/// What a piece of text can be: its class, and its label.
+const PIECES: [(&str, &str); 8] = [
+    ("content", "content"),
+    ("reasoning", "reasoning"),
+    ("function_name", "name"),
+    ("argument_name", "arg name"),
+    ("arguments", "arguments"),
+    ("call_id", "id"),
+    ("syntax", "syntax"),
+    ("held", "held back"),
+];
+
+/// The section.
+pub(super) fn section(output: &OutputView) -> String {
+    let verdict = match (output.stops.len(), output.over) {
+        (0, true) => "<span class=\"ok\">All of it fits.</span>".to_owned(),
+        (0, false) => "<span class=\"ok\">All of it fits so far.</span>".to_owned(),
+        (1, _) => "In one place it stopped fitting.".to_owned(),
+        (count, _) => format!("In {count} places it stopped fitting."),
+    };
+    let mut out = format!("<p class=\"lead\">{} bytes, each by what it is taken for. {verdict}</p>", output.bytes);
+    let used = |class: &str| output.spans.iter().any(|span| span.taken == class);
+    out.push_str(&legend(PIECES.iter().filter(|(class, _)| used(class)).copied()));
+    out.push_str("<pre class=\"output\" tabindex=\"0\">");
+    for span in &output.spans {
+        piece(span, &output.stops, &mut out);
+    }
+    for (index, _) in output.stops.iter().enumerate().filter(|(_, stop)| stop.at >= output.bytes) {
+        let _ = write!(out, "<a class=\"here\" href=\"#stop-{index}\">✗ {}</a>", index + 1);
+    }
+    out.push_str("</pre>");
+    for (index, stop) in output.stops.iter().enumerate() {
+        out.push_str(&self::stop(index, stop));
+    }
+    let _ = write!(
+        out,
+        "<p>Reading ended in state <a href=\"#state-{0}\"><code>{0}</code></a>{1}.</p>",
+        inline(&output.state),
+        waits_for(output)
+    );
+    if !output.diagnostics.is_empty() {
+        out.push_str("<ul class=\"findings\">");
+        for diagnostic in &output.diagnostics {
+            let _ = write!(out, "<li class=\"bad\">{}</li>", inline(diagnostic));
+        }
+        out.push_str("</ul>");
+    }
+    let message = serde_json::to_string_pretty(&output.message).unwrap_or_default();
+    let _ = write!(
+        out,
+        "<h3>The message</h3><pre tabindex=\"0\">{}</pre><h3>Piece by piece</h3>{}",
+        escape(&visible::lines(&message)),
+        pieces(output)
+    );
+    out
+}
+
+/// The markers that the last state waits for.
+fn waits_for(output: &OutputView) -> String {
+    let markers = output.expected.iter();
+    let markers: Vec<String> =
+        markers.map(|one| format!("{} <span class=\"note\">{}</span>", value_text(&one.text), one.key)).collect();
+    if markers.is_empty() { String::new() } else { format!(", which waits for {}", markers.join(", ")) }
+}
+
+/// A piece of the output, with a mark in it where it stopped fitting.
+fn piece(span: &SpanView, stops: &[StopView], out: &mut String) {
+    let label = PIECES.iter().find(|(class, _)| *class == span.taken).map_or(span.taken, |(_, label)| *label);
+    let call = span.call.map_or(String::new(), |call| format!(" {call}"));
+    let title = if span.key.is_empty() { format!("{label}{call}") } else { format!("{label}{call}: {}", span.key) };
+    let data = if span.taken == "syntax" { String::new() } else { format!(" data-l=\"{label}{call}\"") };
+    let _ = write!(out, "<span class=\"p {}\"{data} title=\"{title}\">", span.taken);
+    let mut from = 0;
+    for (index, stop) in stops.iter().enumerate() {
+        let inside = stop.at.checked_sub(span.start).filter(|_| stop.at < span.end);
+        // Where bytes are no UTF-8 the text is longer than they are.
+        let Some(at) = inside.filter(|&at| at >= from && span.text.is_char_boundary(at)) else { continue };
+        out.push_str(&block(&span.text[from..at]));
+        let _ = write!(out, "<a class=\"here\" href=\"#stop-{index}\">✗ {}</a>", index + 1);
+        from = at;
+    }
+    out.push_str(&block(&span.text[from..]));
+    out.push_str("</span>");
+}
+
+fn stop(index: usize, stop: &StopView) -> String {
+    let (number, state) = (index + 1, inline(&stop.state));
+    // Text that looked like a call and was none is nothing bad.
+    let class = if stop.held_from.is_some() { "stop mild" } else { "stop" };
+    let mut out = format!(
+        "<div class=\"{class}\" id=\"stop-{index}\"><h4><span class=\"here\">✗ {number}</span> byte {}, line {}, column {}\
+         </h4><p>In state <a href=\"#state-{state}\"><code>{state}</code></a>: {}; so {}.</p><dl><dt>expected</dt><dd>",
+        stop.at,
+        stop.line,
+        stop.column,
+        stop.sentence(),
+        stop.consequence()
+    );
+    let mut expected: Vec<String> = Vec::new();
+    if !stop.reads.is_empty() {
+        expected.push(stop.reads.to_owned());
+    }
+    for one in &stop.expected {
+        expected.push(format!("{} <span class=\"note\">{}</span>", value_text(&one.text), one.key));
+    }
+    let found = if stop.found.is_empty() { "the end of the output".to_owned() } else { value_text(&stop.found) };
+    let _ = write!(out, "{}</dd><dt>found</dt><dd>{found}</dd></dl></div>", expected.join("<br>"));
+    out
+}
+
+fn pieces(output: &OutputView) -> String {
+    let mut out = "<details><summary><span class=\"what\">A table of all pieces</span></summary><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
+                   <th>bytes</th><th>taken for</th><th>call</th><th>key</th><th>text</th></tr></thead><tbody>"
+        .to_owned();
+    for span in &output.spans {
+        let call = span.call.map_or(String::new(), |call| call.to_string());
+        let _ = write!(
+            out,
+            "<tr><td class=\"n\">{}…{}</td><td class=\"keys\"><span class=\"p {}\">{}</span></td><td class=\"n\">{call}</td>\
+             <td class=\"keys\"><code>{}</code></td><td class=\"wide\"><code>{}</code></td></tr>",
+            span.start,
+            span.end,
+            span.taken,
+            span.taken.replace('_', " "),
+            span.key,
+            inline(&middle_cut(&span.text))
+        );
+    }
+    out.push_str("</tbody></table></div></details>");
+    out
+}
+
+/// A text without its middle, where it is long.
+fn middle_cut(text: &str) -> String {
+    const SIDE: usize = 160;
+    let (head, tail) = (floor(text, SIDE), ceil(text, text.len().saturating_sub(SIDE)));
+    if head >= tail { text.to_owned() } else { format!("{} … {}", &text[..head], &text[tail..]) }
+}

@@ -1,0 +1,161 @@
+//! The sections about the spec and what is made from it: keys, generation prompts, states, grammar.
+
+use std::fmt::Write as _;
+
+use unjinja_runtime::trace::StateView;
+
+use super::escape::{block, escape, inline, value, value_text};
+use crate::diagram;
+use crate::explain::model::{ComparisonView, Explanation};
+use crate::visible;
+
+/// The keys of the spec, and which comparisons found them.
+pub(super) fn spec(explanation: &Explanation) -> String {
+    let mut out = "<p class=\"lead\">What the spec says, and which comparisons found it.</p><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
+                   <th>key</th><th>value</th><th>found by</th></tr></thead><tbody>"
+        .to_owned();
+    for key in &explanation.keys {
+        let _ = write!(
+            out,
+            "<tr><td class=\"keys\"><code>{}</code></td><td class=\"wide\">{}",
+            inline(&key.key),
+            value(&key.value)
+        );
+        if let Some(before) = &key.overlaid {
+            let _ =
+                write!(out, "<br><span class=\"note\">an overlay says so; the analysis found {}</span>", value(before));
+        }
+        out.push_str("</td><td class=\"by\">");
+        if key.found_by.is_empty() {
+            out.push_str("<span class=\"note\">follows from others</span>");
+        }
+        for name in &key.found_by {
+            let finds = |one: &ComparisonView| {
+                one.experiment == *name
+                    && one.first.findings.iter().any(|f| key.key.starts_with(&f.key) || f.key.starts_with(&key.key))
+            };
+            let index = explanation.comparisons.iter().position(finds);
+            let index = index.or_else(|| explanation.comparisons.iter().position(|one| one.experiment == *name));
+            let _ = write!(out, "<a href=\"#c{}\">{}</a>", index.unwrap_or(0), name.replace('_', " "));
+        }
+        out.push_str("</td></tr>");
+    }
+    out.push_str("</tbody></table></div>");
+    if let Some(toml) = &explanation.toml {
+        let _ = write!(
+            out,
+            "<details style=\"margin-top:.8rem\"><summary><span class=\"what\">The spec as TOML</span></summary><div class=\"body\"><pre tabindex=\"0\">{}</pre></div></details>",
+            escape(&visible::lines(toml))
+        );
+    }
+    out
+}
+
+/// The generation prompts.
+pub(super) fn prompts(explanation: &Explanation) -> String {
+    let mut out =
+        "<p class=\"lead\">What the template adds where the model is to go on, and where the parser begins then.</p>"
+            .to_owned();
+    for prompt in &explanation.generation_prompts {
+        let thinking = match prompt.thinking {
+            None => "as it is",
+            Some(true) => "thinking on",
+            Some(false) => "thinking off",
+        };
+        let state = prompt.state.as_deref().map_or("no parser".to_owned(), |state| {
+            format!("state <a href=\"#state-{0}\"><code>{0}</code></a>", inline(state))
+        });
+        let starts_in = inline(prompt.starts_in.as_str().unwrap_or_default());
+        let _ = write!(
+            out,
+            "<figure><figcaption>{thinking} · begins in {starts_in} · {state}</figcaption><pre tabindex=\"0\">{}</pre></figure>",
+            if prompt.text.is_empty() { "<span class=\"cut\">empty</span>".to_owned() } else { block(&prompt.text) }
+        );
+    }
+    out
+}
+
+/// The states of the parser.
+pub(super) fn states(states: &[StateView]) -> String {
+    let mut out = "<p class=\"lead\">The machine that reads a turn: in each state a marker, or the end of what it reads, says where \
+                   to go on.</p><div class=\"panel\">"
+        .to_owned();
+    for state in states {
+        let reads = if state.reads.is_empty() { "markers only" } else { state.reads };
+        let end = if state.may_end { " · the turn may end here" } else { "" };
+        let _ = write!(
+            out,
+            "<div class=\"state\" id=\"state-{0}\"><h4 class=\"mono\">{0}<span>{reads}{end}</span></h4><ul>",
+            inline(&state.name)
+        );
+        let link = |name: &str| format!("<a href=\"#state-{0}\"><code>{0}</code></a>", inline(name));
+        for marker in &state.markers {
+            let mut notes = marker.does.clone();
+            if !marker.confirmed_by.is_empty() {
+                notes.push(format!("if {} follows", marker.confirmed_by.join(" or ")));
+            }
+            if marker.at_the_end {
+                notes.push("at the end of the output".to_owned());
+            }
+            notes.push(marker.key.to_owned());
+            let _ = write!(
+                out,
+                "<li>{} → {} <span class=\"note\">{}</span></li>",
+                value_text(&marker.text),
+                link(&marker.next),
+                inline(&notes.join(" · "))
+            );
+        }
+        if let Some(next) = &state.otherwise {
+            let what = if state.reads.is_empty() { "anything else" } else { "when it is complete" };
+            let does = inline(&state.otherwise_does.join(" · "));
+            let _ = write!(
+                out,
+                "<li><span class=\"note\">{what}</span> → {} <span class=\"note\">{does}</span></li>",
+                link(next)
+            );
+        }
+        out.push_str("</ul></div>");
+    }
+    out.push_str("</div>");
+    out
+}
+
+/// The grammar. `None` if there is none to show.
+pub(super) fn grammar(explanation: &Explanation) -> Option<String> {
+    let grammar = explanation.grammar.as_ref()?;
+    let holds = if grammar.lazy {
+        "It holds from a trigger on; until one comes, all text is free."
+    } else {
+        "It holds for the whole turn."
+    };
+    let mut out = format!("<p class=\"lead\">What a sampler can hold the model to. {holds}</p>");
+    if let Some(problem) = &grammar.problem {
+        let _ = write!(out, "<p class=\"error\">{}</p>", inline(problem));
+        return Some(out);
+    }
+    for trigger in &grammar.triggers {
+        let _ = write!(out, "<p>Trigger, a {}: {}</p>", inline(trigger.kind), value_text(&trigger.value));
+    }
+    for wider in &grammar.widened {
+        let _ = write!(out, "<p class=\"note\">Wider than the schema: {}</p>", inline(wider));
+    }
+    if grammar.text.is_empty() {
+        out.push_str("<p>Nothing is to be constrained.</p>");
+        return Some(out);
+    }
+    out.push_str("<div class=\"panel\">");
+    for (name, svg) in diagram::rules(&visible::lines(&grammar.text)) {
+        let _ = write!(
+            out,
+            "<div class=\"rule\"><h4 class=\"mono\">{}</h4><div class=\"track\" tabindex=\"0\">{svg}</div></div>",
+            inline(&name)
+        );
+    }
+    let _ = write!(
+        out,
+        "</div><details style=\"margin-top:.8rem\"><summary><span class=\"what\">The grammar as GBNF</span></summary><div class=\"body\"><pre tabindex=\"0\">{}</pre></div></details>",
+        escape(&visible::lines(&grammar.text))
+    );
+    Some(out)
+}

@@ -1,0 +1,95 @@
+//! What a template does that its spec does not describe. The drawing fills it in, the writer of templates follows it.
+
+use crate::marker::Alphabet;
+
+/// Which reasoning of earlier turns a template writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// Every turn's reasoning.
+    #[default]
+    Always,
+    /// Reasoning after the last user message only.
+    AfterLastUser,
+    /// None: the template removes it from the content.
+    Never,
+}
+
+/// What a template writes where a turn has no reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Absent {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// An empty block.
+    EmptyBlock,
+    /// The closing marker alone.
+    Closed,
+}
+
+/// The forms of a call's arguments that a template accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AcceptedArguments {
+    /// An object or JSON text.
+    #[default]
+    Both,
+    /// An object; JSON text is an error or is written as a string.
+    Object,
+    /// JSON text; an object is an error.
+    Text,
+}
+
+/// How literals are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Literals {
+    /// As JSON.
+    #[default]
+    Json,
+    /// As Python prints them.
+    Python,
+}
+
+/// What a template does that its spec does not describe.
+#[derive(Clone, Debug, Default)]
+pub struct Behaviour {
+    /// The alphabet of most markers.
+    pub alphabet: Option<Alphabet>,
+    /// Text after a user message.
+    pub user_end: String,
+    /// Text before a system message; its end is that of a user message.
+    pub system_start: String,
+    /// Whether the template begins with `bos_token`.
+    pub bos: bool,
+    /// Whether the list of tools shows how a call is written.
+    pub shows_example: bool,
+    /// What history shows of reasoning.
+    pub history: History,
+    /// What is written where there is no reasoning.
+    pub absent: Absent,
+    /// What arguments may be.
+    pub accepts: AcceptedArguments,
+    /// White space between an answer and calls, if there is an answer. In the spec it belongs to the first opener.
+    pub lead: String,
+    /// Whether a call's JSON is assembled from pieces.
+    pub by_hand: bool,
+    /// Keys of a nested function object, in order.
+    pub inner_order: Vec<String>,
+    /// Whether a call's object has `"type": "function"`.
+    pub says_type: bool,
+    /// The number of the first call, if calls are counted.
+    pub first_id: usize,
+    /// Whether a counted id is a string.
+    pub id_is_text: bool,
+    /// The separator in an array of calls.
+    pub array_glue: &'static str,
+    /// How values other than strings are written, or all values of call expressions.
+    pub literals: Literals,
+    /// Whether a template that writes one call only raises an error for more; else it ignores them.
+    pub refuses: bool,
+    /// Whether content is printed without checking that there is any.
+    pub prints_null: bool,
+    /// Whether an answer is trimmed.
+    pub trims: bool,
+}
+
+/// The name for reasoning that is given as a part of the content.
+pub const PARTS: &str = "content.thinking";

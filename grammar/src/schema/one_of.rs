@@ -1,0 +1,84 @@
+//! Whether the alternatives of a `oneOf` exclude each other. If they do, it means the same as `anyOf`, which a grammar can
+//! express.
+
+use serde_json::Value;
+
+use super::Schemas;
+use super::check::may_be_equal;
+use super::types::{ANY, OBJECT, types_of};
+
+/// At most so many alternatives are compared with each other.
+const COMPARED: usize = 64;
+
+impl<'s> Schemas<'s, '_> {
+    /// Whether no value fits two of these schemas. This is decided by their types, constants and required properties
+    /// with constant values.
+    pub(super) fn exclude_each_other(&mut self, types: u8, schemas: &'s [Value]) -> bool {
+        if schemas.len() > COMPARED {
+            return false;
+        }
+        let marks: Vec<Mark<'s>> = schemas.iter().map(|schema| self.mark(types, schema)).collect();
+        marks.iter().enumerate().all(|(at, one)| marks[at + 1..].iter().all(|other| one.excludes(other)))
+    }
+
+    fn mark(&mut self, types: u8, schema: &'s Value) -> Mark<'s> {
+        let mut schema = schema;
+        let mut mark = Mark { types, values: None, properties: Vec::new() };
+        // Follows a chain of references. Other ways to combine schemas are not examined.
+        for _ in 0..8 {
+            let Value::Object(keywords) = schema else {
+                mark.types = if schema == &Value::Bool(false) { 0 } else { mark.types };
+                return mark;
+            };
+            mark.types &= keywords.get("type").and_then(types_of).unwrap_or(ANY);
+            mark.values = mark.values.or(constants(schema));
+            if let (Some(Value::Array(required)), Some(Value::Object(properties))) =
+                (keywords.get("required"), keywords.get("properties"))
+            {
+                let required = required.iter().filter_map(Value::as_str);
+                mark.properties.extend(required.filter_map(|name| Some((name, constants(properties.get(name)?)?))));
+            }
+            let Some(target) =
+                keywords.get("$ref").and_then(Value::as_str).and_then(|name| self.references.target(name))
+            else {
+                break;
+            };
+            schema = target;
+        }
+        if mark.types != OBJECT {
+            // Values that are not objects fit as well, so the properties distinguish nothing.
+            mark.properties.clear();
+        }
+        mark
+    }
+}
+
+/// What distinguishes a schema from others.
+struct Mark<'s> {
+    types: u8,
+    values: Option<&'s [Value]>,
+    /// Required properties that have one of these values.
+    properties: Vec<(&'s str, &'s [Value])>,
+}
+
+impl Mark<'_> {
+    fn excludes(&self, other: &Self) -> bool {
+        let apart = |one: &[Value], other: &[Value]| {
+            one.len().saturating_mul(other.len()) < 10_000
+                && !one.iter().any(|value| other.iter().any(|same| may_be_equal(value, same)))
+        };
+        self.types & other.types == 0
+            || self.values.zip(other.values).is_some_and(|(one, other)| apart(one, other))
+            || self.properties.iter().any(|(name, values)| {
+                other.properties.iter().any(|(same, others)| name == same && apart(values, others))
+            })
+    }
+}
+
+fn constants(schema: &Value) -> Option<&[Value]> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => Some(std::slice::from_ref(value)),
+        (None, Some(Value::Array(values))) => Some(values),
+        _ => None,
+    }
+}

@@ -1,0 +1,30 @@
+//! Sets of JSON types, as bits. A number without a fraction is an integer here, as in JSON Schema.
+
+use serde_json::Value;
+use unjinja_runtime::Types;
+use unjinja_runtime::abi_2::{declared, type_of};
+
+pub(super) const NULL: u8 = Types::NULL.bits();
+pub(super) const BOOLEAN: u8 = Types::BOOLEAN.bits();
+pub(super) const INTEGER: u8 = Types::INTEGER.bits();
+/// Numbers that are not integers.
+pub(super) const FRACTION: u8 = Types::NUMBER.bits() & !INTEGER;
+pub(super) const NUMBER: u8 = Types::NUMBER.bits();
+pub(super) const STRING: u8 = Types::STRING.bits();
+pub(super) const ARRAY: u8 = Types::ARRAY.bits();
+pub(super) const OBJECT: u8 = Types::OBJECT.bits();
+pub(super) const ANY: u8 = Types::ANY.bits();
+
+/// The types that the keyword `type` names.
+pub(super) fn types_of(value: &Value) -> Option<u8> {
+    declared(value).map(Types::bits)
+}
+
+/// The type of a value. A number without a fraction is an integer.
+pub(super) fn type_bits(value: &Value) -> u8 {
+    match value {
+        Value::Number(number) if number.as_f64().is_some_and(|float| float.fract() == 0.0) => INTEGER,
+        Value::Number(_) => FRACTION,
+        value => type_of(value).bits(),
+    }
+}

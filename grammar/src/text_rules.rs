@@ -1,0 +1,64 @@
+//! Rules for free text: text up to a marker, and names that differ from known ones.
+
+use super::until::{CharSet, Stop, Transition, Until};
+use super::{Builder, Class, Expr, RuleId, choice, repeat, sequence, text};
+
+/// A set of characters as an expression.
+pub(super) fn class(chars: &CharSet) -> Expr {
+    let class = Class::of(chars.chars.iter().copied());
+    match chars.chars.as_slice() {
+        [only] if !chars.negated => text(only.to_string()),
+        _ if chars.negated => class.negate().into(),
+        _ => class.into(),
+    }
+}
+
+/// Text up to a marker, including the marker.
+pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
+    let until = Until::new(&[Stop { core, confirm: Vec::new(), peek: false }]);
+    let rules: Vec<RuleId> = until.states.iter().map(|_| builder.reserve(name)).collect();
+    for (state, rule) in until.states.iter().zip(&rules) {
+        let alternatives = state.transitions.iter().map(|transition| match transition {
+            Transition::Char(chars, next) => sequence([class(chars), rules[*next].into()]),
+            Transition::Stop(char, _) => text(char.to_string()),
+            Transition::Peek(_) => Expr::EMPTY,
+        });
+        builder.define(*rule, choice(alternatives));
+    }
+    rules.first().map_or(Expr::EMPTY, |&rule| rule.into())
+}
+
+/// A name of at most `most` characters of `class` that is none of `known`.
+pub(super) fn other_than(builder: &mut Builder, known: &[&str], class: &Class, most: u32) -> Expr {
+    let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().collect()).collect();
+    known.sort_unstable();
+    known.dedup();
+    rest_of_other(builder, &known, 0, class, most)
+}
+
+/// The rest of such a name, after `at` characters that all of `known` share.
+fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, class: &Class, most: u32) -> Expr {
+    let mut alternatives: Vec<Expr> = Vec::new();
+    let mut firsts: Vec<char> = Vec::new();
+    // The names are sorted, so the shortest comes first. It is complete here.
+    let complete = known.first().is_some_and(|name| name.len() == at);
+    let mut from = usize::from(complete);
+    while let Some(&first) = known.get(from).and_then(|name| name.get(at)) {
+        let end = known[from..].iter().position(|name| name.get(at) != Some(&first)).map_or(known.len(), |n| from + n);
+        if class.contains(first) && at < DEPTH {
+            let rest = rest_of_other(builder, &known[from..end], at + 1, class, most);
+            alternatives.push(sequence([text(first.to_string()), rest]));
+        }
+        firsts.push(first);
+        from = end;
+    }
+    let other = Class::of(firsts).negate().intersect(class);
+    alternatives.push(sequence([other.into(), repeat(class.clone(), 0, Some(most.saturating_sub(1)))]));
+    if at > 0 && !complete {
+        alternatives.push(Expr::EMPTY);
+    }
+    builder.rule("other-name", choice(alternatives)).into()
+}
+
+/// Names are compared up to this length. A name that shares as many characters with a known one is not accepted.
+const DEPTH: usize = 256;

@@ -1,0 +1,301 @@
+//! The rules of arguments that are written one by one, each with its own name and value.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use unjinja_runtime::Types;
+use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, StateId};
+
+use super::{Call, NodeKey, Offered, Position, Turn, is_irrelevant, spaced_before};
+use crate::graph::{Alternative, NodeId, Piece};
+use crate::syntax::Syntax;
+use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
+use crate::values::NO_STRING;
+use crate::{Expr, choice, option, text};
+
+/// References and combinations of schemas are followed at most so deep.
+const MAX_DEPTH: usize = 16;
+
+/// Which argument is written.
+#[derive(Clone, Copy)]
+enum Argument<'t> {
+    Any,
+    Property(usize, &'t Property),
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn argument_name(&mut self, at: Position) -> Vec<Alternative> {
+        let Call::Tool(number, written) = at.call else {
+            let any = ToolRules::any();
+            let Some((argument, next)) = self.argument(at.state, usize::MAX, &any, Argument::Any) else {
+                return self.any_name(at);
+            };
+            let to = self.to(Position { state: next, ..at });
+            return vec![vec![Piece::Node(argument), to]];
+        };
+        let Some(Offered::These(tools)) = &self.limits.offered else { return Vec::new() };
+        let tools = Rc::clone(tools);
+        let tool = &tools[number];
+        if tool.order != Order::Any {
+            let why = "with this many arguments, optional ones may be written more than once";
+            self.values.note(&tool.name, "/properties", "properties", why);
+        }
+        let mut alternatives = Vec::new();
+        for (index, property) in tool.properties.iter().enumerate() {
+            let Some(then) = tool.with_written(written, index) else { continue };
+            let argument = Argument::Property(index, property);
+            if let Some((argument, next)) = self.argument(at.state, number, tool, argument) {
+                let to = self.to(Position { state: next, call: Call::Tool(number, then), ..at });
+                alternatives.push(vec![Piece::Node(argument), to]);
+            }
+        }
+        if tool.open
+            && let Some((argument, next)) = self.argument(at.state, number, tool, Argument::Any)
+        {
+            let to = self.to(Position { state: next, ..at });
+            alternatives.push(vec![Piece::Node(argument), to]);
+        }
+        alternatives
+    }
+
+    /// The node of one argument (its name, its value and the marker that closes it) and the state after it.
+    fn argument(
+        &mut self,
+        state: StateId,
+        number: usize,
+        tool: &ToolRules,
+        argument: Argument<'_>,
+    ) -> Option<(NodeId, StateId)> {
+        let key = match argument {
+            Argument::Any => (state, number, None),
+            Argument::Property(index, _) => (state, number, Some(index)),
+        };
+        if let Some(known) = self.arguments.get(&key) {
+            return *known;
+        }
+        let before = self.values.error.clone();
+        let made = self.make_argument(state, tool, argument);
+        if !matches!(argument, Argument::Property(_, property) if property.required) {
+            // An optional argument for which no value exists is left out.
+            self.values.error = before;
+        }
+        self.arguments.insert(key, made);
+        made
+    }
+
+    fn make_argument(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Option<(NodeId, StateId)> {
+        let (name, label) = match argument {
+            Argument::Property(_, property) => (text(&*property.name), format!("{}-{}", tool.name, property.name)),
+            Argument::Any => {
+                let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).collect();
+                let class = self.name_class(state);
+                let other = self.values.other_than(&mut self.builder, &known, &class);
+                (other, format!("{}-other-argument", tool.name))
+            }
+        };
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        let mut next_state: Option<StateId> = None;
+        for (marker, transition) in self.transitions(Position::new(state)) {
+            let kind = transition.actions.iter().find_map(|act| match act {
+                Action::Argument(kind) => Some(*kind),
+                _ => None,
+            })?;
+            let mut lead: Alternative = vec![Piece::Expr(name.clone())];
+            if spaced_before(marker) {
+                lead.push(self.space());
+            }
+            lead.push(Piece::Expr(text(marker.consumed())));
+            let (values, next) = self.argument_value(transition.next, kind, &marker.after, tool, argument)?;
+            if next_state.is_some_and(|other| other != next) {
+                return None;
+            }
+            next_state = Some(next);
+            alternatives
+                .extend(values.into_iter().map(|value| lead.iter().cloned().chain(value).collect::<Alternative>()));
+        }
+        Some((self.graph.filled(label, alternatives), next_state?))
+    }
+
+    /// The alternatives for what comes after an argument's name (markers, the value, the closing marker) and the state
+    /// after it.
+    fn argument_value(
+        &mut self,
+        mut state: StateId,
+        kind: ArgumentKind,
+        mut layout: &'a str,
+        tool: &ToolRules,
+        argument: Argument<'_>,
+    ) -> Option<(Vec<Alternative>, StateId)> {
+        let mut lead: Alternative = Vec::new();
+        // Formats have at most a few markers between a name and its value.
+        for _ in 0..8 {
+            let transitions = self.transitions(Position::new(state));
+            let next = match &self.state(state).hole {
+                Some(Hole::Literal(_)) => self.state(state).otherwise.as_ref()?.next,
+                _ => transitions.first()?.1.next,
+            };
+            match &self.state(state).hole {
+                None if transitions
+                    .iter()
+                    .all(|(_, transition)| transition.next == next && is_irrelevant(transition)) =>
+                {
+                    lead.push(self.space());
+                    lead.push(Piece::Expr(choice(transitions.iter().map(|(marker, _)| text(marker.core.clone())))));
+                    layout = &transitions[0].0.after;
+                    state = next;
+                }
+                Some(Hole::Literal(quote)) => {
+                    let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
+                    let value = match argument {
+                        Argument::Any => self.values.any(&mut self.builder, syntax),
+                        Argument::Property(_, property) => {
+                            self.typed(tool, &property.name, &property.schema, syntax)?
+                        }
+                    };
+                    lead.push(self.space());
+                    lead.push(Piece::Expr(value));
+                    return Some((vec![lead], next));
+                }
+                Some(Hole::Value)
+                    if transitions
+                        .iter()
+                        .all(|(_, transition)| transition.next == next && is_irrelevant(transition)) =>
+                {
+                    let values = self.raw_value(state, kind, layout, tool, argument);
+                    let alternatives =
+                        values.into_iter().map(|value| lead.iter().cloned().chain(value).collect()).collect();
+                    return Some((alternatives, next));
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The raw text of a value, and the marker that closes it.
+    fn raw_value(
+        &mut self,
+        state: StateId,
+        kind: ArgumentKind,
+        layout: &str,
+        tool: &ToolRules,
+        argument: Argument<'_>,
+    ) -> Vec<Alternative> {
+        let any = vec![Piece::Node(self.graph.node(NodeKey::Value(state, 0)))];
+        let Argument::Property(_, property) = argument else {
+            return match kind {
+                ArgumentKind::Other { python } => {
+                    let syntax = if python { Syntax::Python } else { Syntax::Json };
+                    let value = self.values.any_but_text(&mut self.builder, syntax);
+                    value.into_iter().map(|value| self.closed(state, value)).collect()
+                }
+                _ => vec![any],
+            };
+        };
+        let text_may_be = property.types.is_unknown() || property.types.contains(Types::STRING);
+        let others_may_be = property.types != Types::STRING;
+        let as_text = match kind {
+            ArgumentKind::BySchema { .. } | ArgumentKind::Text => text_may_be,
+            ArgumentKind::Other { .. } | ArgumentKind::Literal => false,
+        };
+        let as_other = match kind {
+            // A string accepts any text, so there is no text left that would be another type.
+            ArgumentKind::BySchema { .. } => !text_may_be,
+            ArgumentKind::Other { .. } => others_may_be,
+            ArgumentKind::Text | ArgumentKind::Literal => false,
+        };
+        let mut alternatives = Vec::new();
+        if as_text {
+            match listed(&tool.parameters, &property.schema, 0) {
+                Some(values) => {
+                    let typed = matches!(kind, ArgumentKind::BySchema { .. });
+                    let texts = values.iter().filter_map(|value| match value {
+                        Value::String(value) => Some(value.clone()),
+                        value if typed => Some(value.to_string()),
+                        _ => None,
+                    });
+                    let texts: Vec<Expr> = texts.map(text).collect();
+                    alternatives.push(self.exactly(state, layout, choice(texts)));
+                }
+                None if has_format(&property.schema) && property.types == Types::STRING => {
+                    let stop = self.state(state).markers.list().first().and_then(|marker| marker.core.chars().next());
+                    let syntax = Syntax::Raw { quote: String::new(), stop: stop.unwrap_or('<') };
+                    let value = self.typed(tool, &property.name, &property.schema, syntax);
+                    alternatives.extend(value.map(|value| self.exactly(state, layout, value)));
+                }
+                None => {
+                    self.values.note_text(&tool.name, &property.name, &property.schema);
+                    alternatives.push(any);
+                }
+            }
+        }
+        if as_other {
+            let python = matches!(kind, ArgumentKind::BySchema { python: true } | ArgumentKind::Other { python: true });
+            let syntax = if python { Syntax::Python } else { Syntax::Json };
+            let schema = match text_may_be && !property.types.is_unknown() {
+                // The values of the schema that are not strings.
+                true => serde_json::json!({"allOf": [property.schema, {"type": NO_STRING}]}),
+                false => property.schema.clone(),
+            };
+            if let Some(value) = self.typed(tool, &property.name, &schema, syntax) {
+                alternatives.push(self.closed(state, value));
+            }
+        }
+        alternatives
+    }
+
+    /// A value with any white space around it, and the marker that closes it.
+    fn closed(&mut self, state: StateId, value: Expr) -> Alternative {
+        let space = self.space();
+        let closers = self.closers(state);
+        vec![space.clone(), Piece::Expr(value), space, Piece::Expr(closers)]
+    }
+
+    /// A text with the white space around it that the template writes, if any, and the marker that closes it.
+    fn exactly(&mut self, state: StateId, layout: &str, value: Expr) -> Alternative {
+        let markers = self.state(state).markers.list();
+        let before = markers.first().map_or("", |marker| &*marker.before);
+        let parts = [option(text(layout)), value, option(text(before)), self.closers(state)];
+        parts.into_iter().map(Piece::Expr).collect()
+    }
+
+    fn closers(&self, state: StateId) -> Expr {
+        choice(self.state(state).markers.list().iter().map(|marker| text(marker.core.clone())))
+    }
+
+    /// A value that fits a schema. `None` if there is none.
+    pub(super) fn typed(&mut self, tool: &ToolRules, hint: &str, schema: &Value, syntax: Syntax) -> Option<Expr> {
+        let hint = format!("{}-{hint}", tool.name);
+        self.values.typed(&mut self.builder, &tool.name, &hint, &tool.parameters, schema, syntax)
+    }
+}
+
+/// Whether a string has a format and no other limit. Those others cannot be expressed for raw text.
+fn has_format(schema: &Value) -> bool {
+    let has = |keyword: &str| schema.get(keyword).is_some();
+    has("format") && !has("pattern") && !has("minLength") && !has("maxLength")
+}
+
+/// The values that a schema lists, if it says nothing else.
+fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let object = schema.as_object()?;
+    if let Some(value) = object.get("const") {
+        return Some(vec![value.clone()]);
+    }
+    if let Some(Value::Array(values)) = object.get("enum") {
+        return Some(values.clone());
+    }
+    if let Some(target) = parameters_target(root, schema) {
+        return listed(root, target, depth + 1);
+    }
+    if object.get("type").and_then(Value::as_str) == Some("null") {
+        return Some(vec![Value::Null]);
+    }
+    let parts = object.get("anyOf").or_else(|| object.get("oneOf"))?.as_array()?;
+    let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(root, part, depth + 1)).collect();
+    Some(parts?.concat())
+}

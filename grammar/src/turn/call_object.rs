@@ -1,0 +1,115 @@
+//! The rules of arguments that are one object, and of calls that are one object with name and arguments.
+
+use std::rc::Rc;
+
+use unjinja_runtime::abi_2::CallShape;
+
+use super::{Call, Offered, Turn};
+use crate::syntax::Syntax;
+use crate::{Expr, choice, option, sequence, text};
+
+impl Turn<'_> {
+    /// All arguments of a call as one object.
+    pub(super) fn whole_arguments(&mut self, call: Call, python: bool) -> Option<Expr> {
+        let syntax = if python { Syntax::Python } else { Syntax::Json };
+        match (call, &self.limits.offered) {
+            (Call::Tool(number, _), Some(Offered::These(tools))) => {
+                let tools = Rc::clone(tools);
+                let tool = &tools[number];
+                self.typed(tool, "arguments", &tool.parameters, syntax)
+            }
+            _ => Some(self.values.any_object(&mut self.builder, syntax)),
+        }
+    }
+
+    /// A call as one object that holds the name and the arguments.
+    pub(super) fn object(&mut self, shape: &CallShape) -> Option<Expr> {
+        let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
+        match &self.limits.offered {
+            None => None,
+            Some(Offered::Any) => {
+                let name = self.values.any_name(&mut self.builder, syntax.clone());
+                let arguments = self.values.any_object(&mut self.builder, syntax);
+                Some(self.call_object(shape, name, arguments, true))
+            }
+            Some(Offered::These(tools)) => {
+                let tools = Rc::clone(tools);
+                let mut calls = Vec::with_capacity(tools.len());
+                for tool in tools.iter() {
+                    let Some(arguments) = self.typed(tool, "arguments", &tool.parameters, syntax.clone()) else {
+                        continue;
+                    };
+                    let name = self.values.exact(&mut self.builder, &tool.name, syntax.clone());
+                    let call = self.call_object(shape, name, arguments, tool.has_required());
+                    calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());
+                }
+                (!calls.is_empty()).then(|| choice(calls))
+            }
+        }
+    }
+
+    fn call_object(&mut self, shape: &CallShape, name: Expr, arguments: Expr, required: bool) -> Expr {
+        let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
+        let space = self.values.space(&mut self.builder);
+        let colon = sequence([space.clone(), text(":"), space.clone()]);
+        let pair = |turn: &mut Self, key: &str, value: Expr| {
+            sequence([turn.values.exact(&mut turn.builder, key, syntax.clone()), colon.clone(), value])
+        };
+        let mut members: Vec<(Expr, bool)> = Vec::new();
+        if shape.name_is_key {
+            members.push((sequence([name, colon.clone(), arguments]), true));
+        } else {
+            let inner =
+                vec![(pair(self, &shape.name_field, name), true), (pair(self, &shape.args_field, arguments), required)];
+            if shape.function_field.is_empty() {
+                members = inner;
+            } else {
+                let inner = self.members(inner);
+                members.push((pair(self, &shape.function_field, inner), true));
+            }
+        }
+        if !shape.id_field.is_empty() {
+            let id = self.values.any_id(&mut self.builder, syntax.clone());
+            members.push((pair(self, &shape.id_field, id), false));
+        }
+        for key in &*shape.keys {
+            let value = self.values.any(&mut self.builder, syntax.clone());
+            members.push((pair(self, key, value), false));
+        }
+        self.members(members)
+    }
+
+    /// An object with these members in any order, each at most once. The flag says whether a member is required.
+    fn members(&mut self, members: Vec<(Expr, bool)>) -> Expr {
+        let space = self.values.space(&mut self.builder);
+        let comma = sequence([space.clone(), text(","), space.clone()]);
+        let most = 1u32 << members.len().min(5);
+        let mut rules: Vec<Expr> = vec![Expr::EMPTY; most as usize];
+        // One rule per set of members that are already written, from the full set down: what may come after them.
+        for written in (0..most).rev() {
+            let left = members.iter().enumerate().filter(|(at, _)| written & (1 << at) == 0);
+            let alternatives: Vec<Expr> = left
+                .clone()
+                .filter_map(|(at, (member, _))| {
+                    let rest = rules.get((written | 1 << at) as usize)?.clone();
+                    let lead = if written == 0 { Expr::EMPTY } else { comma.clone() };
+                    Some(sequence([lead, member.clone(), rest]))
+                })
+                .collect();
+            let complete = left.clone().all(|(_, (_, required))| !required);
+            let allowed_target = match (alternatives.is_empty(), complete) {
+                (true, _) => Expr::EMPTY,
+                (false, true) => option(choice(alternatives)),
+                (false, false) => choice(alternatives),
+            };
+            let inline = members.len() <= 2;
+            rules[written as usize] = if inline || allowed_target.is_empty() {
+                allowed_target
+            } else {
+                self.builder.rule("members", allowed_target).into()
+            };
+        }
+        let all = rules.swap_remove(0);
+        sequence([text("{"), space.clone(), all, space, text("}")])
+    }
+}
