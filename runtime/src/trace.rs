@@ -16,8 +16,8 @@ use crate::engine::io::Io;
 use crate::engine::machine::{Flow, Found, Machine};
 use crate::engine::place::Place;
 use crate::engine::stream::read_at_once;
-use crate::message::Message;
 use crate::message::Channel;
+use crate::message::Message;
 use crate::options::Options;
 use crate::program::{Action, Hole, Program, StateId};
 

@@ -35,6 +35,7 @@ pub(crate) struct Emitter {
 }
 
 impl Emitter {
+    #[inline]
     pub(super) fn new(options: &Options) -> Self {
         Self {
             arguments: Vec::new(),

@@ -20,13 +20,16 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    #[inline]
     pub(super) fn new(options: &Options) -> Self {
+        // First, because it calls a function: what is built before a call is moved afterwards.
+        let emitter = Emitter::new(options);
         Self {
             cursor: Cursor::default(),
             speculation: Speculation::default(),
             calls: CallBuilder::default(),
             readers: ValueReaders::default(),
-            emitter: Emitter::new(options),
+            emitter,
             fast_path: FastPath::NONE,
         }
     }

@@ -91,14 +91,20 @@ impl<M: Machine> Stream<M> {
     /// How many bytes of the turn the prompt wrote. They are read before the model's output.
     #[cfg(feature = "testing")]
     pub fn bytes_from_prompt(&self) -> usize {
-        Run::begin(&self.machine, &self.core.options).1.len()
+        let (program, options) = (self.machine.program(), &self.core.options);
+        let mut written = Vec::new();
+        Run::new(program, options).begin(program, options, &mut written);
+        written.len()
     }
 }
 
 impl Core {
     fn new(machine: &dyn Machine, options: &Options) -> Self {
-        let (run, carry) = Run::begin(machine, options);
-        Self { run, options: options.clone(), carry, finished: false }
+        let program = machine.program();
+        let run = Run::new(program, options);
+        let mut core = Self { run, options: options.clone(), carry: Vec::new(), finished: false };
+        core.run.begin(program, options, &mut core.carry);
+        core
     }
 
     // These two take the sink by its type and not behind a pointer: the calls cost much for short pieces of a value.
@@ -148,31 +154,36 @@ impl Core {
 
     fn reset(&mut self, machine: &dyn Machine) -> Vec<u8> {
         let rest = std::mem::take(&mut self.carry);
-        (self.run, self.carry) = Run::begin(machine, &self.options);
+        self.run = Run::new(machine.program(), &self.options);
+        self.run.begin(machine.program(), &self.options, &mut self.carry);
         self.finished = false;
         rest
     }
 }
 
 impl Run {
-    /// The state before the first byte, and the part of the turn that the prompt already wrote.
-    fn begin(machine: &dyn Machine, options: &Options) -> (Self, Vec<u8>) {
-        let program = machine.program();
-        let mut run = Self { memory: Memory::new(options), state: program.start };
+    /// The state at the start of a turn of which nothing is written yet.
+    #[inline]
+    fn new(program: &Program, options: &Options) -> Self {
+        Self { memory: Memory::new(options), state: program.start }
+    }
+
+    /// Goes to the state in which the model's output begins. The part of the turn that the prompt already wrote is appended to
+    /// `written`; it has to be read first.
+    fn begin(&mut self, program: &Program, options: &Options, written: &mut Vec<u8>) {
         let (entry, rest) = enter(program, options);
         let mut read = "";
         if let Some(entry) = entry {
             if entry.channel == Channel::Reasoning && !options.extract_reasoning {
                 let opener = entry.text.strip_prefix(&*program.info.assistant_start).unwrap_or(&entry.text);
-                run.memory.emitter.keep_opener(opener.as_bytes());
+                self.memory.emitter.keep_opener(opener.as_bytes());
             }
-            (run.state, read) = (entry.state, &entry.read);
+            (self.state, read) = (entry.state, &entry.read);
         }
-        let mut written = Vec::with_capacity(read.len() + rest.len() + options.continue_from.len());
+        written.reserve(read.len() + rest.len() + options.continue_from.len());
         for text in [read, rest, &options.continue_from] {
             written.extend_from_slice(text.as_bytes());
         }
-        (run, written)
     }
 
     /// Runs the machine over the text at hand. Returns how many bytes are settled.
@@ -269,7 +280,9 @@ pub fn parse_borrowed<'t, M: Machine>(
 
 fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
     let chunk = output.checked();
-    let (mut run, mut carry) = Run::begin(machine, options);
+    let mut carry = Vec::new();
+    let mut run = Run::new(machine.program(), options);
+    run.begin(machine.program(), options, &mut carry);
     let mut message = BorrowedMessage::default();
     let mut pieces = message.of(chunk.as_text().unwrap_or_default());
     let mut rest = chunk;
@@ -302,8 +315,9 @@ pub fn read_at_once<M: Machine>(
     over: bool,
     sink: &mut dyn FnMut(Event<'_>),
 ) -> (usize, usize) {
-    let (mut run, written) = Run::begin(machine, options);
-    let mut text = written;
+    let mut text = Vec::new();
+    let mut run = Run::new(machine.program(), options);
+    run.begin(machine.program(), options, &mut text);
     let before = text.len();
     text.extend_from_slice(output);
     let settled = run.go(machine, options, Chunk::Bytes(&text), over, sink);
