@@ -40,7 +40,7 @@ impl<'a> Turn<'a> {
         let tools = Rc::clone(tools);
         let tool = &tools[number];
         if tool.order != Order::Any {
-            let why = "there are too many arguments: optional ones may be written more than once";
+            let why = "of so many arguments, those that are not required may be written more than once";
             self.values.note(&tool.name, "/properties", "properties", why);
         }
         let mut ways = Vec::new();

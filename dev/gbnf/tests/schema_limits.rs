@@ -186,9 +186,9 @@ fn a_report_says_where_and_each_thing_once() {
     assert_eq!(
         said,
         [
-            "#/properties/b: `uniqueItems`: a grammar cannot compare items",
-            "#/properties/a~1~0/anyOf/0: `pattern`: look-ahead and look-behind cannot be expressed",
-            "#/$defs/odd: `multipleOf`: a grammar cannot divide numbers",
+            "#/properties/b: `uniqueItems`: a grammar does not compare",
+            "#/properties/a~1~0/anyOf/0: `pattern`: a grammar cannot look ahead or back",
+            "#/$defs/odd: `multipleOf`: a grammar of digits does not divide",
         ]
     );
 }

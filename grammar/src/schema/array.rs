@@ -106,7 +106,7 @@ impl<'s> Schemas<'s, '_> {
             let says = times > 0 || most;
             let keyword = facts.arrays.iter().copied().filter(|schema| says && schema.get("contains").is_some());
             for schema in keyword {
-                self.report(Some(schema), "contains", "matching items are not counted if the number of items is limited too");
+                self.report(Some(schema), "contains", "beside other counts it is not counted which items fit");
             }
             return Ok(None);
         }
@@ -130,10 +130,10 @@ impl<'s> Schemas<'s, '_> {
     /// Reports what is not expressed.
     fn unsaid(&mut self, schema: &'s Value, max: Option<u32>) {
         if schema.get("uniqueItems") == Some(&Value::Bool(true)) && max.is_none_or(|max| max > 1) {
-            self.report(Some(schema), "uniqueItems", "a grammar cannot compare items");
+            self.report(Some(schema), "uniqueItems", "a grammar does not compare");
         }
         if !matches!(schema.get("unevaluatedItems"), None | Some(Value::Bool(true))) {
-            self.report(Some(schema), "unevaluatedItems", "what other parts of the schema evaluate is not tracked");
+            self.report(Some(schema), "unevaluatedItems", "what other schemas looked at is not followed");
         }
     }
 }

@@ -250,7 +250,7 @@ impl<'s> Schemas<'s, '_> {
                             join.push(Part::Schema(target));
                         }
                     }
-                    None => self.report(Some(schema), "$ref", "it does not lead to a schema in this document"),
+                    None => self.report(Some(schema), "$ref", "it leads to nothing in this document"),
                 },
                 ("allOf", Value::Array(parts)) => join.extend(parts.iter().map(Part::Schema)),
                 ("anyOf", Value::Array(parts)) => {
@@ -259,7 +259,7 @@ impl<'s> Schemas<'s, '_> {
                 ("oneOf", Value::Array(parts)) => {
                     let types = keywords.get("type").and_then(types_of).unwrap_or(ANY);
                     if !self.exclude_each_other(types, parts) {
-                        self.report(Some(schema), "oneOf", "values that match more than one alternative are accepted");
+                        self.report(Some(schema), "oneOf", "more than one of the alternatives may hold");
                     }
                     divide("oneOf", parts.iter().map(|part| vec![Part::Schema(part)]).collect());
                 }

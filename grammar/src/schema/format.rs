@@ -41,9 +41,9 @@ macro_rules! ipv6 {
 
 /// What a format says.
 pub(super) fn of(name: &str) -> Format {
-    const DOMAIN: &str = "the length of a host name and the part after `xn--` are not checked";
-    const LOOSE: &str = "only the characters and the rough form are checked";
-    const LEAP: &str = "second 60 is accepted at any time, not only in a leap second";
+    const DOMAIN: &str = "the lengths of a host's name and what follows `xn--` are not checked";
+    const LOOSE: &str = "only its characters and its outline are checked";
+    const LEAP: &str = "whether a second that is a leap second may be one is not checked";
     match name {
         "date" => Format::Pattern(patterns().date, None),
         "time" => Format::Pattern(patterns().time, Some(LEAP)),

@@ -108,7 +108,7 @@ impl<'s> Schemas<'s, '_> {
             return self.integer(hint, facts, &multiples);
         }
         for (schema, _) in multiples {
-            self.report(Some(schema), "multipleOf", "a grammar cannot divide numbers");
+            self.report(Some(schema), "multipleOf", "a grammar of digits does not divide");
         }
         if facts.lower.is_none() && facts.upper.is_none() {
             return Ok(json::number(self.builder).into());
@@ -151,7 +151,7 @@ impl<'s> Schemas<'s, '_> {
                 return Ok(self.rule(hint, sequence([values, zeros])));
             }
             for (schema, _) in multiples {
-                self.report(Some(schema), "multipleOf", "a grammar cannot divide numbers");
+                self.report(Some(schema), "multipleOf", "a grammar of digits does not divide");
             }
         }
         if low.is_none() && high.is_none() {

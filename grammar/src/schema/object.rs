@@ -160,7 +160,7 @@ impl<'s> Schemas<'s, '_> {
         let several = facts.objects.iter().filter(|schema| schema.get("patternProperties").is_some()).count() > 1;
         for &schema in &facts.objects {
             if !matches!(schema.get("unevaluatedProperties"), None | Some(Value::Bool(true))) {
-                self.report(Some(schema), "unevaluatedProperties", "what other parts of the schema evaluate is not tracked");
+                self.report(Some(schema), "unevaluatedProperties", "what other schemas looked at is not followed");
             }
             let additional = schema.get("additionalProperties");
             let own = patterns.remove(&std::ptr::from_ref(schema));
@@ -185,7 +185,7 @@ impl<'s> Schemas<'s, '_> {
                 self.report(
                     Some(schema),
                     "patternProperties",
-                    "a property may be checked against the schema of another pattern, or of none",
+                    "a name may be taken for one that matches no pattern, or another",
                 );
             }
             others.patterned = own;
@@ -215,7 +215,7 @@ impl<'s> Schemas<'s, '_> {
                 }
             }
             if !properties.is_empty() && listed_names(schema).is_none() && names != &Value::Bool(true) {
-                reports.push((schema, "it is not checked if the schema also names properties"));
+                reports.push((schema, "beside named properties it is not checked"));
             }
         }
         for (schema, why) in reports {
@@ -295,10 +295,10 @@ impl<'s> Schemas<'s, '_> {
             }
             extra => {
                 if min > required.max(1) {
-                    self.report(schema, "minProperties", "properties are not counted if the schema also names some");
+                    self.report(schema, "minProperties", "beside named properties it is not counted");
                 }
                 if max.is_some_and(|max| most.is_none_or(|most| most > max)) {
-                    self.report(schema, "maxProperties", "properties are not counted if the schema also names some");
+                    self.report(schema, "maxProperties", "beside named properties it is not counted");
                 }
                 if min > 0 && required == 0 {
                     match one_or_more(self.builder, hint, items, extra, &comma) {

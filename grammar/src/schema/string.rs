@@ -60,7 +60,7 @@ impl<'s> Schemas<'s, '_> {
                 Format::Nothing => {}
                 Format::Unknown => self.report(Some(schema), "format", "this format is not checked"),
                 Format::Pattern(..) if written.is_some() => {
-                    self.report(Some(schema), "format", "only the pattern is checked, or the first of several formats");
+                    self.report(Some(schema), "format", "only the pattern of a string is checked, or its first format");
                 }
                 Format::Pattern(pattern, wider) => {
                     if let Some(why) = wider {
@@ -78,7 +78,7 @@ impl<'s> Schemas<'s, '_> {
             match regex.limit(facts.length) {
                 Some(true) => {}
                 Some(false) => return impossible(schema, "no string of that length has that pattern"),
-                None => self.report(schema, "minLength", "the length is not checked if the string also has a pattern"),
+                None => self.report(schema, "minLength", "the length of a string with a pattern is not checked"),
             }
             return match regex.write(self.builder, hint) {
                 Ok(expr) => {
@@ -130,7 +130,7 @@ impl<'s> Schemas<'s, '_> {
     pub(super) fn counted(&mut self, count: Count, schema: Option<&'s Value>, keyword: &'static str) -> Count {
         match count.max {
             Some(max) if max - count.min.min(max) > MAX_COUNT => {
-                self.report(schema, keyword, "the limit is too high for a grammar");
+                self.report(schema, keyword, "it is too high to be counted");
                 Count { max: None, ..count }
             }
             _ => count,

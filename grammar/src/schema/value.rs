@@ -75,7 +75,7 @@ impl<'s> Schemas<'s, '_> {
             return self.listed(hint, &facts, candidates);
         }
         for schema in std::mem::take(&mut facts.not) {
-            self.report(Some(schema), "not", "a grammar cannot exclude these values");
+            self.report(Some(schema), "not", "a grammar cannot exclude this");
         }
         let mut expressions = Vec::new();
         let mut why: Option<Impossible<'s>> = None;

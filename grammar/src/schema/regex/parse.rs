@@ -68,7 +68,7 @@ impl Parser<'_> {
                 self.rest = &self.rest[end + 1..];
             } else if !self.take(':') {
                 return Err(match self.peek() {
-                    Some('=' | '!' | '<') => "look-ahead and look-behind cannot be expressed",
+                    Some('=' | '!' | '<') => "a grammar cannot look ahead or back",
                     _ => "the group is of no kind that is known",
                 });
             }
@@ -185,9 +185,9 @@ impl Parser<'_> {
             'f' => Class::of(['\u{c}']),
             'b' if in_class => Class::of(['\u{8}']),
             '0' if !self.peek().is_some_and(|next| next.is_ascii_digit()) => Class::of(['\0']),
-            'b' | 'B' => return Err("word boundaries cannot be expressed"),
-            '1'..='9' | 'k' => return Err("back-references cannot be expressed"),
-            'p' | 'P' => return Err("Unicode properties are not supported"),
+            'b' | 'B' => return Err("a grammar cannot say where a word ends"),
+            '1'..='9' | 'k' => return Err("a grammar cannot refer back"),
+            'p' | 'P' => return Err("properties of code points are not known here"),
             'c' => {
                 let letter = self.peek().filter(char::is_ascii_alphabetic).ok_or(SHORT)?;
                 self.advance();
