@@ -134,9 +134,9 @@ impl Maker {
         if !known.must_complete {
             let plain = self.state(Progresses { items: Vec::new(), must_complete: false });
             other = Some(plain);
-            // What is left unread is left whole: the text may be over before it, and never holds it.
-            let peeked = self.spelled.iter().enumerate().filter(|(_, stop)| stop.peek);
-            ways.extend(peeked.map(|(number, _)| Way::Peek(number)));
+            // A peeked marker is left for the next state as a whole: the text may end before it, and never contains it.
+            let peeked = self.patterns.iter().enumerate().filter(|(_, pattern)| pattern.peek);
+            transitions.extend(peeked.map(|(stop, _)| Transition::Peek(stop)));
         }
         let chars: Vec<char> = self.chars.iter().copied().collect();
         let mut elsewhere: Vec<char> = Vec::new();
@@ -176,15 +176,9 @@ impl Maker {
                         items.push((stop, Progress::Core(at + 1)));
                         continue;
                     }
-<<<<<<< HEAD
-                    let way = Way::Stop(char, stop);
-                    if !spelled.peek && !ways.contains(&way) {
-                        ways.push(way);
-=======
-                    let transition = if pattern.peek { Transition::Peek(stop) } else { Transition::Stop(char, stop) };
-                    if !transitions.contains(&transition) {
+                    let transition = Transition::Stop(char, stop);
+                    if !pattern.peek && !transitions.contains(&transition) {
                         transitions.push(transition);
->>>>>>> w/lang
                     }
                     if pattern.confirm.is_empty() {
                         complete = complete.max(Some(at + 1));
@@ -268,8 +262,8 @@ mod tests {
         for (text, is_text) in [("", true), ("x<a", true), ("x<b>", true), ("x<a>", false), ("<a>x", false)] {
             assert_eq!(read(&until, text), (Vec::new(), is_text), "{text:?}");
         }
-        // The way out is there before the marker begins.
-        assert!(until.points[0].ways.contains(&Way::Peek(0)));
+        // The text can end before the marker begins.
+        assert!(until.states[0].transitions.contains(&Transition::Peek(0)));
     }
 
     #[test]

@@ -233,11 +233,10 @@ fn no_valid_value_is_refused_and_what_is_widened_is_said() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n\n"));
     let schemas: usize = rows.values().map(|row| row.schemas).sum();
     let mut page = format!(
-        "# JSON schemas in grammars\n\nHow faithfully a grammar checks the JSON schema of a tool's parameters, by keyword. The figures come from the {schemas} test \
-         schemas in `dev/gbnf/tests/schemas`; the test that runs them also keeps this page up to date (`UPDATE_EXPECT=1`).\n\n\
+        "# JSON schemas in grammars\n\nA grammar for constrained sampling contains the JSON schemas of the offered tools. This page says for each keyword\nhow exactly the grammar checks it. The figures come from the {schemas} test schemas in `dev/gbnf/tests/schemas`. The test that\nruns them also writes this page (`UPDATE_EXPECT=1 cargo test -p unjinja-gbnf --test schema`).\n\n\
          - *Exact*: the grammar rejected every invalid value.\n\
          - *Widened*: the grammar accepts more than the schema, and its report says what is not checked.\n\
-         - *Refused*: no value satisfies the schema, which is an error.\n\n{}\n## What is widened\n\n",
+         - *Refused*: no value satisfies the schema, which is an error.\n\n{}\n## What is widened\n\nThe keywords that a grammar does not check completely, and why:\n\n",
         table(&rows)
     );
     let widened: BTreeSet<&String> = rows.values().flat_map(|row| &row.widened).collect();
@@ -251,14 +250,16 @@ fn no_valid_value_is_refused_and_what_is_widened_is_said() {
 
 /// What a schema leaves open and a grammar decides.
 const FIXED: &str = "
-## What a grammar fixes beyond the schema
+## What a grammar requires beyond the schema
+
+A schema allows one value to be written in several ways. A grammar is stricter:
 
 - Properties come in the order of `properties` in the schema, then those that are only in `required`, then all others.
 - White space is bounded: at most four spaces, then at most two line breaks with an indentation of at most 80 spaces.
 - Names and constant values are written in one way, with the escapes that JSON requires. Elsewhere any JSON escape is accepted,
   except inside a `pattern`: there `\\u` is accepted only where the pattern allows any character, or any beyond ASCII.
-- Integers have no exponent, and no fraction but zeros. Numbers between bounds that have an exponent are written with one digit
-  that is not 0 and a fraction before it.
+- Integers have no exponent, and no fraction except zeros. A number with an exponent that has a lower or upper bound begins
+  with one digit other than 0 and a fraction.
 ";
 
 #[test]
