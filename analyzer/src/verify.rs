@@ -189,7 +189,7 @@ fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
     !core.is_empty() && turn.strip_suffix(core).unwrap_or(turn).contains(core)
 }
 
-/// Whether the template writes an answer beside calls like reasoning: then no parser can tell them apart.
+/// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.
 fn is_same_as_reasoning(
     probe: &Probe<'_>,
     s: &Sentinels,
