@@ -224,7 +224,7 @@ fn split_content(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &S
 }
 
 /// C1 with R1: an answer after reasoning may be followed by more text than an answer alone. Then it has markers. If no
-/// calls show where its opening marker begins, it begins after the first tag behind the reasoning.
+/// calls show where its opening marker begins, it begins after the first tag that follows the reasoning.
 fn instead_of_calls(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &Shown, after: &str) {
     if markers.content.mode == ContentMode::AlwaysWrapped {
         return;

@@ -1,6 +1,7 @@
 //! The test of a spec: the template renders random conversations, and an interpreted parser reads them back.
 //!
-//! A message that does not come back is either lost by the template, whose render does not hold it, or read wrongly.
+//! If a message does not survive the round trip, either the template lost it (its render does not contain it) or the parser
+//! read it wrongly.
 //! Only the latter counts against the spec.
 
 use std::fmt;
