@@ -126,7 +126,7 @@ fn analyze_here<'a>(
     let mut spec = draft(first);
     if let Some(difference) = difference {
         // Contradicting conclusions are reported, never averaged. What was concluded about calls is dropped.
-        spec.unsupported = Some(format!("two sets of sentinels give different answers: {difference}"));
+        spec.unsupported = Some(format!("two sets of sentinels led to different findings: {difference}"));
         spec.tools = Tools::default();
         spec.alternatives.clear();
     }
@@ -190,7 +190,7 @@ fn findings(probe: &Probe<'_>, s: &Sentinels) -> Result<Findings, AnalyzeError> 
         }
     }
     if give_back(&mut markers, &mut tools) {
-        probe.note(s, Experiment::GenerationPrompt, "its end | what stands between two calls", |note| {
+        probe.note(s, Experiment::GenerationPrompt, "its end | the text between two calls", |note| {
             for prompt in &markers.prompts {
                 note.render("a generation prompt", &prompt.text);
             }
@@ -198,7 +198,7 @@ fn findings(probe: &Probe<'_>, s: &Sentinels) -> Result<Findings, AnalyzeError> 
             note.found("tools.per_call_start", tools.per_call_start.as_str()).found("tools.separator", "");
             note.found("turn.assistant_start", markers.assistant_start.as_str());
             note.found_text("content.start", &markers.content.start);
-            note.because("the prompt ends with the beginning of the marker that opens calls and answers alike");
+            note.because("the prompt ends with the beginning of the marker that opens both calls and answers");
         });
     }
     let mut alternatives = BTreeMap::new();
@@ -223,7 +223,7 @@ fn findings(probe: &Probe<'_>, s: &Sentinels) -> Result<Findings, AnalyzeError> 
                 note.render("a turn of an answer", &markers.end).render("a turn of calls and an answer", &end);
                 note.found("tools.section_end", tools.section_end.as_str())
                     .found("alternatives.turn.end", end.as_str());
-                note.because("what follows the answer ends the turn, and is no part of what follows the calls");
+                note.because("the text after the answer ends the turn; it is not part of the text after the calls");
             });
             alternatives.insert(MarkerKey::TurnEnd, vec![end]);
         }
@@ -288,7 +288,7 @@ fn capabilities(
             note.because(match (&turn, nonnull) {
                 (Err(_), _) => "the template refuses it",
                 (Ok(_), true) => "null is printed",
-                (Ok(_), false) => "null is taken for no content",
+                (Ok(_), false) => "null is treated as empty content",
             });
         });
         nonnull
@@ -322,7 +322,7 @@ fn prints_parts(probe: &Probe<'_>, s: &Sentinels) -> bool {
     if prints {
         probe.note(s, Experiment::Capability, "content as a list of typed parts, printed as a list", |note| {
             note.result("the conversation", &text).found("capabilities.typed_content", false);
-            note.because("the list is printed as Python prints it");
+            note.because("the list is printed as a Python list");
         });
     }
     prints
@@ -341,7 +341,11 @@ fn disagreement(first: &Findings, second: &Findings) -> Option<String> {
         .map(|change| format!("\n  {}: {} | {}", change.key, value(&change.old), value(&change.new)))
         .collect();
     // The blocks at the start of turns without reasoning can differ too; a spec does not hold them.
-    Some(if shown.is_empty() { "turns without reasoning begin in two ways".to_owned() } else { shown.concat() })
+    Some(if shown.is_empty() {
+        "turns without reasoning begin in two different ways".to_owned()
+    } else {
+        shown.concat()
+    })
 }
 
 /// SHA-256 of a template's text, in lower-case hexadecimal digits.

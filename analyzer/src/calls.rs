@@ -32,9 +32,11 @@ pub(crate) fn style(probe: &Probe<'_>, s: &Sentinels) -> Option<Style> {
             note.result("one call", &turn);
             if is_shown {
                 note.found("capabilities.tool_calls", true);
-                note.because("name and argument are rendered: calls are handed over in this way from here on");
+                note.because(
+                    "the name and the argument are rendered; the analysis passes calls in this form from here on",
+                );
             } else {
-                note.because("name and argument are not rendered");
+                note.because("the name or the argument is not rendered");
             }
         });
         is_shown
@@ -50,9 +52,9 @@ pub(crate) fn renders(probe: &Probe<'_>, s: &Sentinels, style: Style) -> bool {
         note.result("one call", &turn);
         if is_shown {
             let key = if style.object_arguments { "object_arguments" } else { "string_arguments" };
-            note.found(&format!("capabilities.{key}"), true).because("name and argument are rendered");
+            note.found(&format!("capabilities.{key}"), true).because("the name and the argument are rendered");
         } else {
-            note.because("name and argument are not rendered");
+            note.because("the name or the argument is not rendered");
         }
     });
     is_shown
@@ -99,11 +101,13 @@ fn lead_after_content(probe: &Probe<'_>, s: &Sentinels, style: Style, markers: &
     let same = rest.trim_start().get(..8.min(rest.trim_start().len()))
         == single.trim_start().get(..8.min(rest.trim_start().len()));
     let lead = if same && with.len() > without.len() { with.strip_suffix(without).unwrap_or(with) } else { "" };
-    probe.note(s, Experiment::ContentBesideCalls, "a call alone | behind an answer", |note| {
-        note.render("behind an answer", rest).render("alone", single);
+    probe.note(s, Experiment::ContentBesideCalls, "a call alone | a call after an answer", |note| {
+        note.render("after an answer", rest).render("alone", single);
         note.because(match lead {
-            "" => "before the first marker stands the same white space, or an answer is not followed by it".to_owned(),
-            lead => format!("behind an answer {lead:?} stands before the first marker too: it is that marker's layout"),
+            "" => {
+                "the white space before the first marker is the same in both, or no call follows the answer".to_owned()
+            }
+            lead => format!("after an answer, {lead:?} comes before the first marker; it is layout of that marker"),
         });
     });
     lead.to_owned()
@@ -119,8 +123,8 @@ pub(crate) fn end_after_content(probe: &Probe<'_>, s: &Sentinels, style: Style) 
     let end = (name.end < content.start).then(|| turn[content.end..].to_owned());
     probe.note(s, Experiment::ContentBesideCalls, "what ends a turn of an answer and a call", |note| {
         note.render("an answer and a call", &turn).because(match &end {
-            Some(_) => "the answer stands behind the call: what follows it ends the turn",
-            None => "the answer stands before the call",
+            Some(_) => "the answer comes after the call, so the text after the answer ends the turn",
+            None => "the answer comes before the call",
         });
     });
     end
@@ -146,13 +150,13 @@ pub(crate) fn frame_beside_calls(
     // Some templates write such an answer like reasoning.
     let is_reasoning = before.trim() == markers.reasoning.start.trim();
     let is_other = !known && !is_reasoning && !before.trim().is_empty();
-    probe.note(s, Experiment::ContentBesideCalls, "what stands around an answer that a call follows", |note| {
+    probe.note(s, Experiment::ContentBesideCalls, "the text around an answer that a call follows", |note| {
         note.render("an answer and a call", &turn);
         if is_other {
             note.found("alternatives.content.start", before).found("alternatives.content.end", after);
-            note.because("it is not what stands around an answer alone: another form of the same markers");
+            note.because("it differs from the text around an answer alone: it is another form of the same markers");
         } else {
-            note.because("it is what stands around an answer alone, or around reasoning, or nothing");
+            note.because("it is the text around an answer alone, the text around reasoning, or empty");
         }
     });
     is_other.then(|| (before.to_owned(), after.to_owned()))
@@ -167,11 +171,7 @@ pub(crate) fn content_after_calls(probe: &Probe<'_>, s: &Sentinels, style: Style
     let after = matches!(places, (Some(content), Some(call)) if content.start > call);
     probe.note(s, Experiment::ContentBesideCalls, "whether the answer or the call comes first", |note| {
         note.render("an answer and a call", &turn).found("content.after_calls", after);
-        note.because(if after {
-            "the answer stands behind the call"
-        } else {
-            "the answer does not stand behind the call"
-        });
+        note.because(if after { "the answer comes after the call" } else { "the answer does not come after the call" });
     });
     after
 }

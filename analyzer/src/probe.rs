@@ -134,11 +134,11 @@ impl<'t> Probe<'t> {
             let context = self.context(&[user.clone(), message], &tools, false, &[]);
             let (text, reads) = self.run(&context, true);
             let calls = context["messages"][1].get("tool_calls").is_some();
-            self.note(s, Experiment::MessageFields, if calls { "a turn that calls" } else { "an answer" }, |note| {
+            self.note(s, Experiment::MessageFields, if calls { "a turn with a call" } else { "an answer" }, |note| {
                 let paths: Vec<&str> =
                     reads.paths().iter().filter_map(|path| path.strip_prefix("messages[].")).collect();
                 note.result("the conversation", &text);
-                note.because(format!("of its messages the template looks for {}", paths.join(", ")));
+                note.because(format!("the template reads these fields of messages: {}", paths.join(", ")));
             });
             for path in reads.paths() {
                 if let Some(field) = path.strip_prefix("messages[].")
@@ -245,9 +245,9 @@ impl<'t> Probe<'t> {
             note.render("add_generation_prompt = false", &before).render("add_generation_prompt = true", &after);
             note.found("generation_prompt.text", prompt);
             note.because(if prompt.is_empty() {
-                "nothing is added behind the user's message"
+                "nothing is added after the user message"
             } else {
-                "it is what is added behind the user's message"
+                "it is added after the user message"
             });
         });
         Ok(prompt.to_owned())

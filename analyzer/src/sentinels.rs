@@ -16,7 +16,7 @@ pub(crate) struct Sentinels {
     pub ids: [&'static str; 2],
 }
 
-/// Two sets with nothing in common, so that a marker can be told from what happened to stand beside it.
+/// Two sets with nothing in common, so that a marker can be told from values that happen to be next to it.
 pub(crate) const SENTINELS: [Sentinels; 2] = [
     Sentinels {
         user: "Quvortal memblin?",

@@ -40,12 +40,12 @@ pub(crate) struct TurnMarkers {
 pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Result<TurnMarkers, AnalyzeError> {
     let answer = probe.turn(s, &AssistantMessage::content(s.content), Style::PLAIN);
     let no_answer = |why: &str| {
-        probe.note(s, Experiment::C1, "an answer to a user's message", |note| {
+        probe.note(s, Experiment::C1, "an answer to a user message", |note| {
             note.result("the answer's turn", &answer).because(why);
         });
     };
     let answer = answer.as_ref().map_err(|error| {
-        no_answer("it cannot be rendered: there is nothing to compare with");
+        no_answer("it cannot be rendered, so there is nothing to compare with");
         AnalyzeError::no_answer(probe.template.name(), error)
     })?;
     let at = text::once(answer, s.content).ok_or_else(|| {
@@ -74,7 +74,7 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
         forms.push((form, other.to_owned()));
     };
     if let Some((past, at)) = &past_at {
-        narrow(&mut start, "up to an answer that another message follows", &past[..at.start]);
+        narrow(&mut start, "an answer before another message", &past[..at.start]);
     }
     for (_, prompt) in &raw_prompts {
         if !prompt.is_empty() || raw_prompts.iter().any(|(_, other)| !other.is_empty()) {
@@ -119,15 +119,15 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
     }
     let start = start.as_str();
     markers.assistant_start = start.to_owned();
-    probe.note(s, Experiment::C1, "what all forms of a turn begin with", |note| {
+    probe.note(s, Experiment::C1, "the common beginning of all turns", |note| {
         for (form, text) in &forms {
             note.render(*form, text);
         }
         note.found("turn.assistant_start", start);
         note.because(if start == common {
-            "all of them begin with it"
+            "all turns begin with it"
         } else {
-            "all of them begin with it, without the marker of reasoning that stands in it"
+            "all turns begin with it; the marker of reasoning in it is left out"
         });
     });
 
@@ -159,13 +159,21 @@ pub(crate) fn find(probe: &Probe<'_>, s: &Sentinels, calls: Option<Style>) -> Re
     if markers.content.mode == ContentMode::AlwaysWrapped {
         markers.content.end = wrapper;
     }
-    probe.note(s, Experiment::C1, "an answer that ends the conversation | one that another message follows", |note| {
-        note.render("the last message", answer).result("followed by another", &past_result);
-        note.found("turn.end", markers.end.as_str());
-        note.found("content.mode", serde_json::to_value(markers.content.mode).unwrap_or_default());
-        note.found_text("content.start", &markers.content.start).found_text("content.end", &markers.content.end);
-        note.because("what stands around the answer in both is the turn's, or a wrapper of the answer where it stands there beyond the turn's start and end");
-    });
+    probe.note(
+        s,
+        Experiment::C1,
+        "an answer at the end of the conversation | one followed by another message",
+        |note| {
+            note.render("the last message", answer).result("followed by another", &past_result);
+            note.found("turn.end", markers.end.as_str());
+            note.found("content.mode", serde_json::to_value(markers.content.mode).unwrap_or_default());
+            note.found_text("content.start", &markers.content.start).found_text("content.end", &markers.content.end);
+            note.because(
+            "the text around the answer in both renders belongs to the turn; what goes beyond the turn's start and end \
+             is a wrapper of the answer",
+        );
+        },
+    );
 
     let ends = [format!("{}{}", markers.content.end, markers.end), markers.end.clone()];
     markers.user_start = user_start(probe, s, past.map_or("", String::as_str), &ends);
@@ -216,7 +224,7 @@ fn split_content(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &S
 }
 
 /// C1 with R1: an answer after reasoning may be followed by more text than an answer alone. Then it has markers. If no
-/// calls show where its opening marker begins, it begins after the first tag behind the reasoning.
+/// calls show where its opening marker begins, it begins after the first tag that follows the reasoning.
 fn instead_of_calls(markers: &mut TurnMarkers, reasoning: &mut Reasoning, shown: &Shown, after: &str) {
     if markers.content.mode == ContentMode::AlwaysWrapped {
         return;
@@ -297,9 +305,9 @@ fn user_start(probe: &Probe<'_>, s: &Sentinels, past: &str, ends: &[String]) -> 
     if let Some(at) = past.rfind(s.content) {
         let rest = &past[at + s.content.len()..];
         if let Some(start) = ends.iter().find_map(|end| rest.strip_prefix(end.as_str())) {
-            probe.note(s, Experiment::UserTurn, "between an answer and the next user's message", |note| {
+            probe.note(s, Experiment::UserTurn, "between an answer and the next user message", |note| {
                 note.render("from the assistant's turn to that message", past).found("turn.user_start", start);
-                note.because("it is what stands there behind the end of the turn");
+                note.because("it follows the end of the turn");
             });
             return start.to_owned();
         }
@@ -308,7 +316,7 @@ fn user_start(probe: &Probe<'_>, s: &Sentinels, past: &str, ends: &[String]) -> 
     let rendered = probe.render(&[user], &Value::Null, false, &[]).unwrap_or_default();
     let before = rendered.find(s.user).map_or("", |at| &rendered[..at]);
     let start = text::tags(before).last().map_or(String::new(), |tag| (*tag).to_owned());
-    probe.note(s, Experiment::UserTurn, "a user's message alone", |note| {
+    probe.note(s, Experiment::UserTurn, "a user message alone", |note| {
         note.render("the conversation", &rendered).found("turn.user_start", start.as_str());
         note.because("it is the last tag before the message");
     });

@@ -1,6 +1,7 @@
 //! The test of a spec: the template renders random conversations, and an interpreted parser reads them back.
 //!
-//! A message that does not come back is either lost by the template, whose render does not hold it, or read wrongly.
+//! If a message does not survive the round trip, either the template lost it (its render does not contain it) or the parser
+//! read it wrongly.
 //! Only the latter counts against the spec.
 
 use std::fmt;
@@ -202,7 +203,7 @@ fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
     !core.is_empty() && turn.strip_suffix(core).unwrap_or(turn).contains(core)
 }
 
-/// Whether the template writes an answer beside calls like reasoning: then no parser can tell them apart.
+/// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.
 fn is_same_as_reasoning(
     probe: &Probe<'_>,
     s: &Sentinels,

@@ -135,7 +135,7 @@ fn with_features<'n>(manifest: &str, mut names: impl Iterator<Item = &'n str>) -
         let at = manifest.lines().position(|l| l.trim() == line);
         at.ok_or_else(|| {
             let [begin, end] = FEATURES;
-            format!("the line `{line}` is missing; add to [features]\n  {begin}\n  {end}\nand the features of the models are written between them")
+            format!("the line `{line}` is missing; add these lines to [features] (features go between them):\n  {begin}\n  {end}")
         })
     };
     let (begin, end) = (place(FEATURES[0])?, place(FEATURES[1])?);

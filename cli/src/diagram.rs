@@ -1,4 +1,4 @@
-//! A grammar as a railroad diagram, one track to a rule. It reads GBNF as our writer writes it, one rule to a line.
+//! A grammar as a railroad diagram, one track per rule. It reads only the GBNF that this project writes: one rule per line.
 
 use railroad::{
     Choice, Comment, Diagram, Empty, Node, NonTerminal, Optional, Repeat, Sequence, SimpleEnd, SimpleStart, Stylesheet,
@@ -7,7 +7,7 @@ use railroad::{
 
 type Track = Box<dyn Node>;
 
-/// The diagram of a grammar as SVG. Some lines of CSS in it make it legible on dark ground as well.
+/// The diagram of a grammar as SVG. Its CSS makes it readable on a dark background too.
 pub(crate) fn svg(grammar: &str) -> String {
     let mut tracks: Vec<Track> = Vec::new();
     for line in grammar.lines() {
@@ -26,13 +26,13 @@ pub(crate) fn svg(grammar: &str) -> String {
     diagram.to_string()
 }
 
-/// The rules of a grammar, each with its name and its diagram as SVG, without a style of its own.
+/// The rules of a grammar: the name of each, and its diagram as SVG without a style.
 pub(crate) fn rules(grammar: &str) -> Vec<(String, String)> {
     let rules = grammar.lines().filter_map(|line| line.split_once(" ::= "));
     let drawn = rules.map(|(name, body)| {
         let parts: Vec<Track> = vec![Box::new(SimpleStart), Reader { rest: body }.choice(), Box::new(SimpleEnd)];
         let track = Sequence::new(parts);
-        // One attribute only: they are written in no certain order. The margin is the diagram's own.
+        // The attributes come in no fixed order, so each is replaced by itself.
         let width = format!("width: {}px", track.width() + 2 * MARGIN);
         let mut diagram = Diagram::new(track);
         diagram.attr("style".to_owned()).or_insert(width);
@@ -41,10 +41,10 @@ pub(crate) fn rules(grammar: &str) -> Vec<(String, String)> {
     drawn.collect()
 }
 
-/// What a diagram leaves free at each side.
+/// The margin at each side of a diagram.
 const MARGIN: i64 = 10;
 
-/// The same on dark ground.
+/// The style for a dark background.
 const DARK: &str = "@media (prefers-color-scheme: dark) {
   svg.railroad { background-color: #1b1d22; }
   svg.railroad path, svg.railroad rect { stroke: #c8ccd4; }
@@ -122,12 +122,12 @@ impl<'g> Reader<'g> {
         }
     }
 
-    /// A literal with its quotes, as it is written.
+    /// A literal with its quotes.
     fn text(&mut self) -> &'g str {
         self.up_to('"')
     }
 
-    /// A class with its brackets.
+    /// A character class with its brackets.
     fn class(&mut self) -> &'g str {
         self.up_to(']')
     }

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Allow at most one tool call.
     #[arg(long)]
     no_parallel: bool,
-    /// How the template's thinking switch is set.
+    /// The value of the template's thinking switch.
     #[arg(long, value_enum)]
     thinking: Option<Switch>,
     /// The part of the assistant's turn that the prompt already contains.
@@ -141,7 +141,7 @@ fn print(grammar: &Grammar, format: Format) -> Done {
     }
     for Wider { tool, what } in &grammar.widened {
         let tool = if tool.is_empty() { "the response" } else { tool };
-        writeln!(out, "{}", visible::line(&format!("# wider than the schema of {tool}: {what}")))?;
+        writeln!(out, "{}", visible::line(&format!("# not enforced from the schema of {tool}: {what}")))?;
     }
     if grammar.text.is_empty() {
         writeln!(out, "# there is nothing to constrain")?;
@@ -185,7 +185,7 @@ fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
     let choice = match line.get("tool_choice") {
         None | Some(Value::Null) => ToolChoice::Auto,
         Some(Value::String(text)) => choice(text),
-        // OpenAI's way to name a tool.
+        // OpenAI's form of naming a tool.
         Some(Value::Object(named)) => {
             let function = named.get("function").unwrap_or(&Value::Null);
             let name = function.get("name").or_else(|| named.get("name")).and_then(Value::as_str);

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// The tools that were offered to the model: a JSON file in OpenAI's form.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
-    /// How the template's thinking switch was set.
+    /// The value of the template's thinking switch.
     #[arg(long, value_enum)]
     thinking: Option<Switch>,
     /// The part of the assistant's turn that the prompt already contains.

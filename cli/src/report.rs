@@ -51,7 +51,7 @@ pub(crate) enum Outcome {
     Unchanged,
     /// The template has no committed spec yet.
     New,
-    /// The spec says something else, or says the same in other bytes.
+    /// The spec has other values, or the same values in other bytes.
     Changed(Changed),
     /// The committed file is not a valid spec.
     Unreadable(String),
@@ -121,13 +121,13 @@ impl Outcome {
             Outcome::Unchanged => "unchanged".to_owned(),
             Outcome::New => "new: this template has no spec yet".to_owned(),
             Outcome::Changed(changed) => match changed.worst() {
-                None => "changed in form only".to_owned(),
+                None => "changed in form only: the values are the same".to_owned(),
                 Some(effect) => format!("changed, {effect}"),
             },
             Outcome::Unreadable(problem) => format!("the committed spec cannot be read\n{problem}"),
             Outcome::Broken(problem) => problem.clone(),
             Outcome::Gone => "gone: the template of this spec no longer exists".to_owned(),
-            Outcome::Idle(_) => "idle: keys of the overlay change nothing".to_owned(),
+            Outcome::Idle(_) => "unused: keys of the overlay change nothing".to_owned(),
         }
     }
 }
@@ -258,7 +258,7 @@ impl Report {
                 }
                 Outcome::Idle(keys) => {
                     for key in keys {
-                        annotate("error", key.line, &format!("{name}: idle overlay"), &key.sentence())?;
+                        annotate("error", key.line, &format!("{name}: unused key in the overlay"), &key.sentence())?;
                     }
                 }
                 Outcome::New => annotate("warning", 1, name, &row.outcome.sentence())?,
@@ -337,17 +337,17 @@ fn sides(change: &Change) -> String {
     format!("- {}\n+ {}", side(&change.old), side(&change.new))
 }
 
-/// Escapes the message of a workflow command, which follows `::`.
+/// Escapes the message of a workflow command. It comes after `::`.
 fn github_message(text: &str) -> String {
     visible::lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Escapes a property of a workflow command, which stands between `=` and `,`.
+/// Escapes a property of a workflow command. It comes between `=` and `,`.
 fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Escapes text inside a line of Markdown, so that no character has a meaning.
+/// Escapes text for one line of Markdown, so that no character is markup.
 fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible::line(text).chars() {

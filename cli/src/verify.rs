@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-    /// How many of the conversations that did not come back are printed per template.
+    /// How many of the conversations that did not survive the round trip are printed per template.
     #[arg(long, default_value_t = 1)]
     failures: usize,
     #[command(flatten)]
@@ -75,8 +75,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     match lost {
         0 => Ok(()),
-        1 => Err(Failure::Found("1 template has conversations that did not come back".to_owned())),
-        lost => Err(Failure::Found(format!("{lost} templates have conversations that did not come back"))),
+        1 => Err(Failure::Found("1 template has conversations that did not survive the round trip".to_owned())),
+        lost => Err(Failure::Found(format!("{lost} templates have conversations that did not survive the round trip"))),
     }
 }
 
@@ -110,10 +110,10 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
         }
         Outcome::Tried(all) => {
             let style = if all.held == all.tried { GOOD } else { BAD };
-            let came_back = paint(style, &format!("{} of {} came back", all.held, all.tried));
+            let came_back = paint(style, &format!("{} of {} survived the round trip", all.held, all.tried));
             let more = match all.lost_by_template {
                 0 => String::new(),
-                lost => format!("; the template cannot render another {lost} completely"),
+                lost => format!("; {lost} more were not rendered completely by the template"),
             };
             writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
             for failure in all.failures.iter().take(failures) {

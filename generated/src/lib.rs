@@ -128,7 +128,7 @@ pub fn by_file(file: &str) -> Option<&'static dyn ChatParser> {
     all().iter().copied().find(|parser| parser.info().files.iter().any(|known| known == file))
 }
 
-/// The parser whose spec was made from exactly this template text, as it stands in a GGUF file for example.
+/// The parser whose spec was made from exactly this template text, for example the text in a GGUF file.
 ///
 /// ```
 /// # #[cfg(feature = "all")] {

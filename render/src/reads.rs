@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The parts of the context that a render looked at, as paths: `tools`, `messages[].tool_calls[].id`.
 ///
-/// `[]` stands for any element of a list. A path is recorded whether or not the context has something there:
+/// `[]` means any element of a list. A path is recorded whether or not the context has something there:
 /// `message.get('x')`, `'x' in message`, `message.x is defined` and `message['x']` all record `messages[].x`. So the paths
 /// tell which fields a template knows.
 ///

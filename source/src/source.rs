@@ -44,7 +44,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The file's name, with `#VARIANT` behind it if the template has a name of its own. A spec records this as
+    /// The file's name, with `#VARIANT` after it if the template has a name of its own. A spec records this as
     /// `template.file`.
     pub fn file(&self) -> String {
         names::file(&self.path, self.variant.as_deref())
@@ -56,7 +56,7 @@ impl Source {
         names::name(&self.path, self.variant.as_deref())
     }
 
-    /// The path, with `#VARIANT` behind it if the template has a name of its own:
+    /// The path, with `#VARIANT` after it if the template has a name of its own:
     /// [`read_one`](Self::read_one) accepts this.
     pub fn place(&self) -> String {
         match &self.variant {

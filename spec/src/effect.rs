@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum Effect {
     /// Nothing: the change is about what goes into the template, or about the analysis.
     Informational,
-    /// It still reads every turn, but for white space beside a marker.
+    /// It still reads every turn, except for white space next to a marker.
     Compatible,
     /// It reads some turn wrongly.
     Breaking,

@@ -1,6 +1,6 @@
 //! The problems of a spec or an overlay, each with its place, its cause and the next step.
 //!
-//! A file may be hostile: a message never prints control characters that stand in it.
+//! A file may be hostile: a message never prints its control characters.
 
 use std::fmt;
 use std::ops::Range;
@@ -48,11 +48,11 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem at a place of a text that is no spec, told in the same way. Line and column count from 1; a place
+    /// A problem at a place of a text that is not a spec, reported in the same form. Line and column count from 1; a place
     /// beyond the text is its end.
     ///
     /// ```
-    /// let problem = unjinja_spec::Problem::at("tools.json", "[\n  {]\n", (2, 4), "no key stands here", "close the brace");
+    /// let problem = unjinja_spec::Problem::at("tools.json", "[\n  {]\n", (2, 4), "a key is missing here", "close the brace");
     /// assert!(problem.to_string().contains("2 |   {]\n  |    ^\n"), "{problem}");
     /// ```
     #[must_use]
@@ -115,7 +115,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A problem with what stands at `span`; without one, with the file as a whole.
+    /// A problem with the text at `span`; without a span, with the file as a whole.
     pub(crate) fn problem(
         &self,
         span: Option<Range<usize>>,

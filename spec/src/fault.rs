@@ -43,7 +43,7 @@ pub(crate) enum FaultKind {
     },
     /// The value is of another type.
     Type {
-        /// What stands there.
+        /// What was found there.
         found: String,
         /// What should.
         wanted: String,

@@ -59,7 +59,7 @@ marker_keys! {
     ContentEnd = "content.end",
     /// Marker before the answer.
     ContentStart = "content.start",
-    /// What stands in place of reasoning in a turn without any.
+    /// What is written in place of reasoning in a turn without any.
     ReasoningEmpty = "reasoning.empty",
     /// Marker after the reasoning.
     ReasoningEnd = "reasoning.end",
@@ -249,7 +249,7 @@ impl<'t> MarkerText<'t> {
         &self.core[..first.unwrap_or(self.core.len())]
     }
 
-    /// The pieces of a marker's text: it is cut after white space that holds a newline or stands between two tags,
+    /// The pieces of a marker's text: it is cut after white space that contains a newline or is between two tags,
     /// because a model may leave such white space out. Joined, the pieces are the text.
     #[must_use]
     pub fn pieces(text: &'t str) -> Vec<MarkerText<'t>> {

@@ -54,7 +54,7 @@ impl FormatSpec {
     /// The tokens that whoever turns token ids into text must keep for a parser to see the markers, sorted: those that
     /// `tokens.preserved` lists, and every tag in a marker or an alternative.
     ///
-    /// Only what stands before a user message is left out, because a model does not write it.
+    /// Only the text before a user message is left out, because a model does not write it.
     #[must_use]
     pub fn preserved_tokens(&self) -> Vec<String> {
         let mut tokens = self.marker_tags();

@@ -356,7 +356,7 @@ pub struct Arguments {
     /// Text after an argument's name whose value is not a string, if it differs from `name_suffix`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub other_name_suffix: String,
-    /// The token that stands before and after a string, in formats that use a token in place of quotes.
+    /// The token before and after a string, in formats that use a token in place of quotes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub quote: String,
     /// Text before an argument's value.

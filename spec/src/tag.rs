@@ -86,7 +86,7 @@ pub(crate) fn ends_tag(text: &str) -> bool {
     }
 }
 
-/// Whether this may stand between a tag's brackets.
+/// Whether this may be the inside of a tag's brackets.
 fn is_body(inner: &str, open: char) -> bool {
     let fits = !inner.is_empty() && inner.len() <= LONGEST_BODY && !inner.contains(['\n', '<', '{']);
     let between_bars = inner.len() > 2 && inner.starts_with('|') && inner.ends_with('|');

@@ -56,7 +56,7 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-/// `text` with hidden characters escaped and everything else as it stands.
+/// `text` with hidden characters escaped and everything else unchanged.
 pub(crate) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -80,7 +80,7 @@ pub(crate) fn join(path: &str, name: &str) -> String {
     if path.is_empty() { key(name) } else { format!("{path}.{}", key(name)) }
 }
 
-/// How messages name the table `path`, where it stands alone.
+/// How messages name the table `path`, if nothing follows it.
 pub(crate) fn table_name(path: &str) -> String {
     if path.is_empty() {
         "the top of the file".to_owned()

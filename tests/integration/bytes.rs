@@ -1,5 +1,5 @@
 //! Bytes that are not UTF-8, and cuts inside characters, in every part of a turn: the message is the same however the input
-//! is cut, and a diagnostic tells where bytes were replaced.
+//! is cut, and a diagnostic says where bytes were replaced.
 
 use crate::support::{Failure, own_cases, own_models};
 use unjinja::testing::{Cut, Transcript};

@@ -128,7 +128,7 @@ fn module_of(source_folder: &Path, file: &Path) -> Vec<String> {
     module
 }
 
-/// Expands the groups of a path, `a::{b, c::d}`, from just behind its first word. Adds the paths to `found` and returns how
+/// Expands the groups of a path, `a::{b, c::d}`, from just after its first word. Adds the paths to `found` and returns how
 /// many tokens they took.
 fn expand(tokens: &[&str], prefix: &[String], found: &mut Vec<Vec<String>>) -> usize {
     let mut path = prefix.to_vec();
@@ -221,7 +221,7 @@ fn mentioned(source: &str, module: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// Whether what stands before a `use` makes it a re-export: `pub`, `pub(crate)`, `pub(in …)`.
+/// Whether the tokens before a `use` make it a re-export: `pub`, `pub(crate)`, `pub(in …)`.
 fn is_public(before: &[&str]) -> bool {
     match before.last() {
         Some(&"pub") => true,
@@ -233,7 +233,7 @@ fn is_public(before: &[&str]) -> bool {
     }
 }
 
-/// Whether a word behind these tokens starts a path: not in `pub(in crate::x)`, and not within a longer path.
+/// Whether a word after these tokens starts a path: not in `pub(in crate::x)`, and not within a longer path.
 fn is_path_start(before: &[&str]) -> bool {
     !matches!(before.last(), Some(&("::" | "in" | "$")))
 }

@@ -22,9 +22,9 @@ pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turn
         note.found("tools.format", tools.format.name());
         note.because(match tools.format {
             ToolFormat::JsonNative => "one object holds the name and the arguments",
-            ToolFormat::TagWithJson => "the name stands by itself, and one object holds the arguments",
-            ToolFormat::TagWithTagged => "the name and each argument stand by themselves, values as raw text",
-            ToolFormat::CallExpression => "the name and each argument stand by themselves, values as literals",
+            ToolFormat::TagWithJson => "the name is written separately, and one object holds the arguments",
+            ToolFormat::TagWithTagged => "the name and each argument are written separately, with raw text as values",
+            ToolFormat::CallExpression => "the name and each argument are written separately, with literals as values",
             ToolFormat::None => "there are no calls",
         });
     });
@@ -41,10 +41,10 @@ pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turn
         note.found("capabilities.parallel_tool_calls", turns.two.is_some());
         note.because(match &turns.two {
             Some(_) => {
-                "what is written once stands around all calls, what is written twice around each, what stands only \
-                 between the two separates them"
+                "text that is written once encloses all calls, text that is written twice encloses each call, and text \
+                 only between the two calls separates them"
             }
-            None => "the template does not render two calls: all that stands around one belongs to the call",
+            None => "the template does not render two calls, so all text around a call belongs to that call",
         });
     });
     probe.note(s, Experiment::T3, "two function names", |note| {
@@ -60,10 +60,10 @@ pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turn
             note.found_text("tools.function.name_prefix", &tools.function.name_prefix);
             note.found_text("tools.function.name_suffix", &tools.function.name_suffix);
             note.found_text("tools.function.close", &tools.function.close);
-            note.because("it stands around the function's name and not around each call");
+            note.because("it encloses the function's name");
         }
     });
-    probe.note(s, Experiment::T4, "where name, arguments and values stand", |note| {
+    probe.note(s, Experiment::T4, "the positions of name, arguments and values", |note| {
         both(note, turns);
         note.found_text("tools.args_field", &tools.args_field);
         if json && !tools.parameter_order.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turn
         if matches!(tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson) {
             note.found("tools.uses_python_dicts", tools.uses_python_dicts);
         }
-        note.because("each of them carries a sentinel; what stands between two sentinels is a marker");
+        note.because("each of them holds a sentinel, and the text between two sentinels is a marker");
     });
     if !tools.arguments.name_prefix.is_empty() || !tools.arguments.name_suffix.is_empty() {
         probe.note(s, Experiment::A1, "two argument names", |note| {
@@ -82,7 +82,7 @@ pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turn
             note.found_text("tools.arguments.name_suffix", &tools.arguments.name_suffix);
             note.found_text("tools.arguments.other_name_suffix", &tools.arguments.other_name_suffix);
             note.found_text("tools.arguments.value_prefix", &tools.arguments.value_prefix);
-            note.because("it stands around the argument's name");
+            note.because("it encloses the argument's name");
         });
     }
     probe.note(s, Experiment::T7, "two call ids", |note| {
@@ -97,8 +97,8 @@ pub(super) fn calls(probe: &Probe<'_>, s: &Sentinels, style: Style, turns: &Turn
             CallIdPosition::None if in_json => "the call's own id is the value of that key",
             CallIdPosition::None if !tools.gen_id_field.is_empty() => "the key's value counts the calls",
             CallIdPosition::None => "no call's id is rendered",
-            CallIdPosition::InName => "a number that counts the calls stands between name and arguments",
-            _ => "the call's own id stands there",
+            CallIdPosition::InName => "a number between the name and the arguments counts the calls",
+            _ => "the call's own id is rendered there",
         });
     });
 }

@@ -90,9 +90,11 @@ pub(super) fn find(
             note.found("tools.arguments.quote", quote.as_str());
         }
         note.because(match (&encoding.quote, &encoding.before_other) {
-            (Some(_), _) => "the string has a quote around it that the number has not: values are literals",
-            (None, Some(_)) => "before the number stands another text than before the string: it tells the type",
-            (None, None) => "both have the same text around them: values are raw text",
+            (Some(_), _) => "the string has quotes and the number has none, so values are literals",
+            (None, Some(_)) => {
+                "the text before the number differs from the text before the string, so it tells the type"
+            }
+            (None, None) => "both have the same text around them, so values are raw text",
         });
     });
     let quote = encoding.quote.clone().unwrap_or_default();
@@ -113,7 +115,7 @@ pub(super) fn find(
         .and_then(|name| place(&both, k1, v1, name.end))
         .and_then(|(_, first)| place(&both, k2, v2, first.end).map(|second| (first, second)));
     let Some((first_value, (second_key, second_value))) = places else {
-        return gap(Experiment::T5, "two arguments after each other", quoted(&both));
+        return gap(Experiment::T5, "two arguments, one after the other", quoted(&both));
     };
     let open = &one[..name.start];
     let head = &one[name.end..key.start]; // name suffix, start of arguments, prefix of an argument's name
@@ -149,8 +151,8 @@ pub(super) fn find(
         note.found_text("tools.arguments.value_suffix", value_suffix);
         note.found_text("tools.arguments.separator", separator);
         note.because(
-            "what follows the last value as well ends a value, what stands before the first name as well begins a name, \
-             and what is left between two arguments separates them",
+            "text that also follows the last value ends a value, text that also precedes the first name begins a name, \
+             and the rest between two arguments separates them",
         );
     });
     probe.note(s, Experiment::T6, "no argument | one argument", |note| {
@@ -160,7 +162,7 @@ pub(super) fn find(
         note.render("one argument", one);
         note.found_text("tools.function.name_suffix", name_suffix);
         note.found_text("tools.arguments.start", arguments_start);
-        note.because("what follows the name in both belongs to the name, the rest to the arguments");
+        note.because("the text after the name in both belongs to the name, and the rest to the arguments");
     });
     let after_values = &tail[suffix_length..];
     // Two calls.
@@ -254,7 +256,7 @@ pub(super) fn prints_python(probe: &Probe<'_>, s: &Sentinels, style: Style) -> b
     });
     probe.note(s, Experiment::ValueTypes, "a boolean and an object as values", |note| {
         note.result("one call", &turn).found("tools.uses_python_dicts", python);
-        note.because(if python { "they are written as Python writes them" } else { "they are written as JSON" });
+        note.because(if python { "they are written as in Python" } else { "they are written as JSON" });
     });
     python
 }

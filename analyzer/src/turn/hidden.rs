@@ -44,7 +44,7 @@ pub(super) fn hidden_reasoning(
         probe.note(s, Experiment::HiddenHistory, format_args!("{tag} in the middle of an answer"), |note| {
             note.result("the last message", &renders[0]).result("followed by another", &renders[1]);
             if split {
-                note.found("reasoning.end", tag).because("the template drops what stands before it");
+                note.found("reasoning.end", tag).because("the template removes the text before it");
             } else {
                 note.because("the template does not split on it");
             }
@@ -77,14 +77,14 @@ pub(super) fn hidden_reasoning(
         })
     };
     let opening = layout(&open).unwrap_or(open);
-    probe.note(s, Experiment::HiddenHistory, "what opens reasoning that history hides", |note| {
+    probe.note(s, Experiment::HiddenHistory, "the marker that opens removed reasoning", |note| {
         for (switch, text) in prompts {
             let given = switch.as_ref().map_or(String::new(), |(name, on)| format!(", {name} = {on}"));
             note.render(format!("a generation prompt{given}"), text);
         }
         note.found("reasoning.start", opening.as_str()).found("reasoning.end", end.as_str());
         note.because(
-            "it is the counterpart of the closing marker, or what a generation prompt writes and does not close",
+            "it is the counterpart of the closing marker, or a generation prompt writes it and does not close it",
         );
     });
     Some(Reasoning { mode: ReasoningMode::TagBased, start: opening, end, ..Reasoning::default() })
@@ -119,9 +119,9 @@ pub(super) fn instructed_reasoning(probe: &Probe<'_>, s: &Sentinels) -> Option<(
                     note.found("reasoning.switch", switch.as_str());
                     note.found("content.mode", serde_json::to_value(content.mode).unwrap_or_default());
                     note.found_text("content.start", &content.start).found_text("content.end", &content.end);
-                    note.because("switched on, the prompt tells the model between which tags to reason and to answer")
+                    note.because("when switched on, the prompt names the tags for reasoning and for the answer")
                 }
-                None => note.because("switched on, the prompt names no pair of tags that it does not name otherwise"),
+                None => note.because("when switched on, the prompt names no further pair of tags"),
             };
         });
         let Some((start, end)) = pair else { continue };

@@ -21,12 +21,13 @@ pub(super) fn reasoning(
     let with_answer = || probe.turn(s, &answer.clone().with_reasoning(&shown.field, s.reasoning), Style::PLAIN);
     if shown.with_content {
         probe.note(s, Experiment::R1, format_args!("an answer without `{0}` | with `{0}`", shown.field), |note| {
-            note.result("without reasoning", &probe.turn(s, &answer, Style::PLAIN)).result("with reasoning", &with_answer());
+            note.result("without reasoning", &probe.turn(s, &answer, Style::PLAIN))
+                .result("with reasoning", &with_answer());
             note.found("capabilities.reasoning", true).found("reasoning.field", shown.field.as_str());
             note.found("reasoning.start", reasoning.start.as_str()).found("reasoning.end", reasoning.end.as_str());
             note.because(
-                "the field's text is rendered before the answer; behind the turn's start begins the opening marker, and \
-                 before the answer ends the closing one, as far as it is no wrapper of the answer",
+                "the field's text is rendered before the answer; the opening marker begins after the turn's start, and \
+                 the closing marker ends before the answer or before the wrapper of the answer",
             );
         });
     }
@@ -45,9 +46,9 @@ pub(super) fn reasoning(
         note.result("before an answer", &with_answer()).result("before a call", &with_call());
         note.found("reasoning.mode", serde_json::to_value(reasoning.mode).unwrap_or_default());
         note.because(match (shown.with_content, shown.to_call.is_some()) {
-            (true, true) => "both show it; what both have behind it is its closing marker",
-            (true, false) => "only a turn with an answer shows it",
-            _ => "only a turn that calls shows it",
+            (true, true) => "both render it; the text that follows it in both is its closing marker",
+            (true, false) => "only a turn with an answer renders it",
+            _ => "only a turn with calls renders it",
         });
     });
 }
@@ -77,9 +78,9 @@ pub(super) fn prompts(
             note.found(&format!("generation_prompt.starts_in ({thinking})"), starts_in);
         }
         note.because(if reasoning.switch == *name {
-            "it changes the prompt by the markers of reasoning"
+            "it changes the markers of reasoning in the prompt"
         } else {
-            "it changes the prompt otherwise than by the markers of reasoning: it switches something else"
+            "it changes other parts of the prompt than the markers of reasoning, so it switches something else"
         });
     });
 }

@@ -75,14 +75,14 @@ pub(super) fn shown_reasoning(probe: &Probe<'_>, s: &Sentinels, call: &Call, cal
             // A text that no marker follows is not reasoning but, for example, a name or a date.
             let marked = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
             if !marked(&to_content) && !marked(&to_call) {
-                no_reasoning(probe, s, &field, call, calls, "no marker follows its text: it is no reasoning");
+                no_reasoning(probe, s, &field, call, calls, "no marker follows its text, so it is not reasoning");
                 continue;
             }
             let call_alone =
                 calls.and_then(|style| probe.turn(s, &AssistantMessage::calls(std::slice::from_ref(call)), style).ok());
             return Some(Shown { field, with_content, before, to_content, to_call, call_alone, after_content });
         }
-        no_reasoning(probe, s, &field, call, calls, "its text is not rendered, not once, or not before the answer");
+        no_reasoning(probe, s, &field, call, calls, "its text is not rendered exactly once before the answer");
     }
     None
 }

@@ -1,5 +1,5 @@
-//! The explanation as one page: no script, nothing from elsewhere, and every text that came from a template or an output
-//! escaped. What colour says, a label or the style of a line says too.
+//! The explanation as one HTML page, without scripts and external files. Text from a template or an output is always
+//! escaped. Nothing is shown by colour alone.
 
 mod comparisons;
 mod escape;

@@ -1,5 +1,5 @@
-//! `unjinja explain`: what the analysis of a template saw and concluded, what a spec means, and what each byte of an
-//! output is taken for. In the terminal, as JSON, and as one page that needs nothing else.
+//! `unjinja explain`: shows what the analysis of a template saw and concluded, what a spec means, and how each byte of an
+//! output is read. It prints to the terminal, as JSON, or as one self-contained page.
 
 mod html;
 mod model;
@@ -27,22 +27,22 @@ pub(crate) struct Arguments {
     path: Option<PathBuf>,
     #[command(flatten)]
     parser: ParserArgs,
-    /// A model's output, to be shown by what each of its bytes is taken for; `-` is standard input.
+    /// A model's output: show how each of its bytes is read; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The output is not over yet: show what is held back.
+    /// The output is not complete yet: show what is held back.
     #[arg(long, requires = "output")]
     partial: bool,
-    /// The tools offered: a file in OpenAI's form.
+    /// The tools that were offered to the model: a JSON file in OpenAI's form.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
-    /// What the prompt already wrote of the assistant's turn.
+    /// The part of the assistant's turn that the prompt already contains.
     #[arg(long, value_name = "TEXT")]
     generation_prompt: Option<String>,
-    /// Print these parts only.
+    /// Print only these parts.
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
     show: Vec<text::Part>,
-    /// Write everything as one page.
+    /// Write everything as an HTML page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// How to print.
@@ -122,7 +122,7 @@ fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(output)
 }
 
-/// The spec of a template; or why there is none.
+/// The spec of a template, or why there is none.
 fn analysed(source: &Source, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
     let naming = source.naming("");
     let observe = &mut |comparison: &Comparison| {

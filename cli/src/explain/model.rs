@@ -1,5 +1,5 @@
-//! All that `explain` shows, as one document: what the analysis saw, what came of it, and what an output is taken for.
-//! The terminal, the page and the JSON are written from it, so that they cannot say different things.
+//! Everything that `explain` shows, as one document: what the analysis saw and concluded, and how an output is read. The
+//! terminal, the page and the JSON are written from it, so that they cannot contradict each other.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,12 +18,12 @@ pub(crate) struct Explanation {
     pub file: String,
     /// What the file is.
     pub kind: Kind,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
-    /// Why there is no parser, where there is none.
+    /// Why there is no parser, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the spec rests on.
+    /// How well the spec is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// The comparisons of the analysis, in the order in which they ran; a spec has none.
@@ -35,17 +35,17 @@ pub(crate) struct Explanation {
     pub toml: Option<String>,
     /// The generation prompts.
     pub generation_prompts: Vec<PromptView>,
-    /// The states of the plan's machine.
+    /// The states of the parser.
     pub states: Vec<StateView>,
     /// The grammar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grammar: Option<GrammarView>,
-    /// The output that was given, and what it is taken for.
+    /// The output, and how it is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputView>,
 }
 
-/// What was given.
+/// What the file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -53,13 +53,13 @@ pub(crate) enum Kind {
     Spec,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// There is a parser.
     Supported,
-    /// There is a spec, but no parser can be made of it.
+    /// There is a spec, but no parser can be made from it.
     Unsupported,
     /// There is no spec.
     Failed,
@@ -76,19 +76,19 @@ pub(crate) struct Evidence {
 /// A comparison, with both sets of sentinels.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparisonView {
-    /// Its short name.
+    /// Its short name, such as `T1`.
     pub experiment: &'static str,
-    /// What it is about.
+    /// What it tests.
     pub title: &'static str,
-    /// What varied.
+    /// What was varied.
     pub varied: String,
-    /// Whether both sets of sentinels gave the same.
+    /// Whether both sets of sentinels led to the same findings.
     pub consistent: bool,
-    /// What the two disagree about.
+    /// The findings that differ.
     pub inconsistent: Vec<Inconsistency>,
-    /// With the first set of sentinels.
+    /// The comparison with the first set of sentinels.
     pub first: Comparison,
-    /// With the second set.
+    /// The comparison with the second set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Comparison>,
 }
@@ -110,42 +110,42 @@ impl ComparisonView {
 /// A key of the spec.
 #[derive(Debug, Serialize)]
 pub(crate) struct KeyView {
-    /// The key, with dots.
+    /// The dotted key.
     pub key: String,
     /// Its value.
     pub value: Value,
     /// The comparisons that found it.
     pub found_by: Vec<&'static str>,
-    /// What the analysis found, where an overlay says otherwise; null where it found nothing.
+    /// What the analysis found, if an overlay changed it; null if it found nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlaid: Option<Value>,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct PromptView {
-    /// The value of the thinking switch; absent where it is not set.
+    /// The value of the thinking switch; absent if it is not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<bool>,
     /// The text.
     pub text: String,
-    /// The channel that is open where the model's output begins.
+    /// The channel in which the model's output begins.
     pub starts_in: Value,
-    /// The state in which the parser begins, where there is a parser.
+    /// The state in which the parser begins, if there is a parser.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct GrammarView {
-    /// GBNF; empty where nothing is to be constrained.
+    /// The GBNF; empty if there is nothing to constrain.
     pub text: String,
-    /// It holds from a trigger on.
+    /// Whether it holds only from a trigger on.
     pub lazy: bool,
-    /// What it begins with, where it is lazy.
+    /// The triggers of a lazy grammar.
     pub triggers: Vec<TriggerView>,
-    /// What it accepts more widely than the schemas ask.
+    /// The parts of the schemas that it does not enforce.
     pub widened: Vec<String>,
-    /// Why there is none.
+    /// Why there is no grammar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -156,16 +156,16 @@ pub(crate) struct TriggerView {
     pub value: String,
 }
 
-/// An output and what it is taken for.
+/// An output, and how it is read.
 #[derive(Debug, Serialize)]
 pub(crate) struct OutputView {
     /// Its length in bytes.
     pub bytes: usize,
     /// Whether it is complete.
     pub over: bool,
-    /// What each byte is taken for: every byte once, in order.
+    /// How the bytes are read: every byte once, in order.
     pub spans: Vec<SpanView>,
-    /// Where the text stopped fitting.
+    /// Where the output does not match the format.
     pub stops: Vec<StopView>,
     /// The state in which reading ended.
     pub state: String,
@@ -173,7 +173,7 @@ pub(crate) struct OutputView {
     pub expected: Vec<Expected>,
     /// The message.
     pub message: Message,
-    /// What was odd about it.
+    /// The diagnostics of the parser.
     pub diagnostics: Vec<String>,
 }
 
@@ -181,15 +181,15 @@ pub(crate) struct OutputView {
 pub(crate) struct SpanView {
     pub start: usize,
     pub end: usize,
-    /// What it is taken for.
+    /// How it is read.
     pub taken: &'static str,
-    /// The key of the marker, of syntax that has one.
+    /// The key of the marker, if it is one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub key: &'static str,
-    /// The call that it belongs to, by its position from 0.
+    /// The index of its call, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
-    /// The text; bytes that are no UTF-8 are U+FFFD.
+    /// The text. Invalid UTF-8 is replaced by U+FFFD.
     pub text: String,
 }
 
@@ -204,17 +204,17 @@ pub(crate) struct StopView {
     pub why: Why,
     /// The state that was reading.
     pub state: String,
-    /// What that state reads beside markers.
+    /// What that state reads besides markers.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reads: &'static str,
-    /// The markers that would have led on.
+    /// The markers that would have been accepted.
     pub expected: Vec<Expected>,
-    /// What stands there instead; empty at the end.
+    /// The text there; empty at the end of the output.
     pub found: String,
-    /// Where the text begins that was held back and became plain text.
+    /// Where the text begins that was held back and then became plain text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_from: Option<usize>,
-    /// The call that was given up.
+    /// The index of the call that was abandoned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
 }
@@ -244,22 +244,22 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Capabilities", &["capability"]),
 ];
 
-/// The comparisons of a group, each with its position among all.
+/// The comparisons of a group, each with its index among all.
 pub(crate) struct Group<'e> {
     pub title: &'static str,
-    /// Those that are worth a look.
+    /// Those with results.
     pub comparisons: Vec<(usize, &'e ComparisonView)>,
     /// Probes that found nothing.
     pub idle: Vec<(usize, &'e ComparisonView)>,
 }
 
 impl Explanation {
-    /// Whether the analysis got as far as the second set of sentinels.
+    /// Whether the analysis reached the second set of sentinels.
     pub(crate) fn made_twice(&self) -> bool {
         self.comparisons.iter().any(|one| one.second.is_some())
     }
 
-    /// The comparisons by what they are about.
+    /// The comparisons, grouped by subject.
     pub(crate) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         GROUPS.into_iter().map(|(title, names)| {
             let all = self.comparisons.iter().enumerate();
@@ -273,19 +273,19 @@ impl Explanation {
 }
 
 impl ComparisonView {
-    /// A probe that both sets of sentinels made in vain.
+    /// Whether it is a probe that found nothing with either set of sentinels.
     fn is_idle(&self) -> bool {
         let failed = self.first.renders.iter().any(|render| render.error.is_some());
         self.experiment == "hidden_history" && self.consistent && self.first.findings.is_empty() && !failed
     }
 }
 
-/// What an explanation is made of.
+/// The input of an explanation.
 pub(crate) struct Sources<'a> {
     pub file: String,
     pub kind: Kind,
     pub comparisons: &'a [Comparison],
-    /// The spec as it was analysed or read, and with the overlay over it; or why there is none.
+    /// The spec without and with its overlay, or why there is none.
     pub spec: Result<(FormatSpec, FormatSpec), String>,
     pub tools: Option<&'a Tools>,
     pub generation_prompt: Option<&'a str>,
@@ -349,7 +349,7 @@ impl Explanation {
     }
 }
 
-/// The keys of a spec that say something, each with what found it.
+/// The keys of a spec that are set, each with the comparisons that found it.
 fn keys(found: &FormatSpec, spec: &FormatSpec, comparisons: &[ComparisonView]) -> Vec<KeyView> {
     let flat = |spec: &FormatSpec| {
         let mut keys = Vec::new();
@@ -374,7 +374,7 @@ fn keys(found: &FormatSpec, spec: &FormatSpec, comparisons: &[ComparisonView]) -
         {
             continue;
         }
-        // One text of several may be found by a comparison of its own.
+        // Each item of a list may be found by its own comparison.
         let plain = key.split('[').next().unwrap_or(&key);
         let finds = |c: &&ComparisonView| {
             let mut findings = c.first.findings.iter();
@@ -388,7 +388,7 @@ fn keys(found: &FormatSpec, spec: &FormatSpec, comparisons: &[ComparisonView]) -
         }
         views.push(KeyView { key, value, found_by, overlaid });
     }
-    // What an overlay takes away.
+    // Keys that an overlay removes.
     for (key, value) in &analysed {
         if concerns(key) && says(value) && !now.iter().any(|(known, _)| known == key) {
             let overlaid = Some(value.clone());
@@ -402,7 +402,7 @@ fn flatten(prefix: &str, value: &Value, keys: &mut Vec<(String, Value)>) {
     let inner = |key: &str| if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
     match value {
         Value::Object(map) => map.iter().for_each(|(key, value)| flatten(&inner(key), value, keys)),
-        // A list of tables; a list of texts is one value.
+        // A list of tables is divided; a list of texts is one value.
         Value::Array(items) if items.iter().any(Value::is_object) => {
             for (index, item) in items.iter().enumerate() {
                 flatten(&format!("{prefix}[{index}]"), item, keys);
@@ -482,11 +482,11 @@ fn waits_for(parser: &Interpreter, state: &str) -> Vec<Expected> {
     markers.map(|marker| Expected { key: marker.key, text: marker.text.clone() }).collect()
 }
 
-/// How much is shown of what stands where something else was expected, in bytes.
+/// How much of the unexpected text is shown, in bytes.
 const EXCERPT: usize = 32;
 
 impl StopView {
-    /// What happened there, in a sentence.
+    /// What happened there, as a clause.
     pub(crate) fn sentence(&self) -> String {
         match self.why {
             Why::Ended if self.held_from.is_some() => {
@@ -494,20 +494,20 @@ impl StopView {
             }
             Why::Ended => "the output ended before the call was closed".to_owned(),
             Why::NotOffered => {
-                "no tool of this name was offered, and nothing but its name would make this a call".to_owned()
+                "no tool with this name was offered, and only the name of an offered tool makes this a call".to_owned()
             }
-            Why::NotClosed => "the call is over, but what closes it is missing".to_owned(),
-            _ if self.reads.is_empty() => "only a marker may stand here, and none does".to_owned(),
+            Why::NotClosed => "the call is complete, but its closing marker is missing".to_owned(),
+            _ if self.reads.is_empty() => "only a marker may come here, and there is none".to_owned(),
             _ => format!("this cannot be {}", self.reads),
         }
     }
 
-    /// What came of it, in a sentence.
+    /// The consequence, as a clause.
     pub(crate) fn consequence(&self) -> String {
         match (self.held_from, self.call) {
-            (Some(from), _) => format!("what was held back from byte {from} on is plain text"),
+            (Some(from), _) => format!("the text that was held back from byte {from} on is plain text"),
             (None, Some(call)) => format!("call {call} is incomplete"),
-            (None, None) => "what follows is plain text".to_owned(),
+            (None, None) => "the text that follows is plain text".to_owned(),
         }
     }
 }

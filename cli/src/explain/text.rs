@@ -1,5 +1,5 @@
-//! The explanation for a terminal. Whatever came from a template or an output is written with its control characters
-//! escaped; what colour says is said without it too.
+//! The explanation for a terminal. Control characters in text from a template or an output are escaped. Nothing is shown by
+//! colour alone.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -19,7 +19,7 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const MARK: Style = AnsiColor::Yellow.on_default();
 
-/// How much of a render stands before and behind the part that differs, and of that part, in characters.
+/// How much of a render is shown before and after the part that differs, and how much of that part, in characters.
 const AROUND: usize = 48;
 const DIFFERENCE: usize = 160;
 
@@ -29,7 +29,7 @@ const GRAMMAR_LINES: usize = 24;
 /// How wide the column of keys is.
 const KEYS: usize = 34;
 
-/// One line: what was given and what came of it.
+/// One line: the file and the result.
 pub(crate) fn summary(explanation: &Explanation) -> String {
     let outcome = match explanation.outcome {
         Outcome::Supported => format!("{GOOD}supported{GOOD:#}"),
@@ -50,7 +50,7 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
     format!("{TITLE}{}{TITLE:#}  {}", visible::line(&explanation.file), parts.join(" · "))
 }
 
-/// A part of the explanation.
+/// A section of the explanation.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
     /// The comparisons of the analysis.
@@ -59,15 +59,15 @@ pub(crate) enum Part {
     Spec,
     /// The generation prompts.
     Prompts,
-    /// The states of the machine that reads a turn.
+    /// The states of the parser.
     States,
     /// The grammar.
     Grammar,
-    /// The output that was given.
+    /// The output.
     Output,
 }
 
-/// Writes these parts of it.
+/// Writes these sections; all if none is named.
 pub(crate) fn write(explanation: &Explanation, parts: &[Part], out: &mut impl Write) -> io::Result<()> {
     let wanted = |part| parts.is_empty() || parts.contains(&part);
     writeln!(out, "{}", summary(explanation))?;
@@ -106,7 +106,7 @@ fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()
     let more = match wrong {
         _ if !explanation.made_twice() => "  with one set of sentinels only".to_owned(),
         0 => "  the same with both sets of sentinels".to_owned(),
-        count => format!("  {count} not the same with both sets of sentinels"),
+        count => format!("  {count} with different findings for the two sets of sentinels"),
     };
     section(out, "Comparisons", &more)?;
     write!(out, "{DIM}⟦ ⟧ the part that differs   ↵ the end of a line   fields:{DIM:#}")?;
@@ -225,7 +225,7 @@ fn forth(text: &str, from: usize, count: usize) -> usize {
     text[from..].char_indices().nth(count).map_or(text.len(), |(at, _)| from + at)
 }
 
-/// A part of a render, its fields coloured.
+/// A part of a render with its fields coloured.
 fn styled(render: &Rendering, range: Range<usize>, out: &mut String) {
     let mut at = range.start;
     for span in &render.fields {
@@ -252,7 +252,7 @@ fn style_of(field: Field) -> Style {
     }
 }
 
-// ----- the spec and what is made of it -----
+// ----- the spec and the parser -----
 
 fn keys(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     section(out, "Spec", "  key, value, and the comparisons that found it")?;
@@ -261,7 +261,7 @@ fn keys(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
             if key.found_by.is_empty() { String::new() } else { format!("  {DIM}{}{DIM:#}", key.found_by.join(", ")) };
         writeln!(out, "  {:KEYS$} {MARK}{}{MARK:#}{found}", visible::line(&key.key), value(&key.value))?;
         if let Some(before) = &key.overlaid {
-            writeln!(out, "  {:KEYS$} {DIM}an overlay says so; the analysis found {}{DIM:#}", "", value(before))?;
+            writeln!(out, "  {:KEYS$} {DIM}set by an overlay; the analysis found {}{DIM:#}", "", value(before))?;
         }
     }
     Ok(())
@@ -271,7 +271,7 @@ fn prompts(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     section(out, "Generation prompts", "")?;
     for prompt in &explanation.generation_prompts {
         let thinking = match prompt.thinking {
-            None => "as it is",
+            None => "not set",
             Some(true) => "thinking on",
             Some(false) => "thinking off",
         };
@@ -292,7 +292,7 @@ fn states(states: &[StateView], out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "    {MARK}{}{MARK:#} → {}{}", visible::line(&marker.text), marker.next, notes(marker))?;
         }
         if let Some(next) = &state.otherwise {
-            let what = if state.reads.is_empty() { "anything else" } else { "when it is complete" };
+            let what = if state.reads.is_empty() { "anything else" } else { "at its end" };
             let does = doing(&state.otherwise_does);
             writeln!(out, "    {what} → {next}{DIM}{does}{DIM:#}")?;
         }
@@ -324,13 +324,13 @@ fn grammar(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
         return writeln!(out, "  {BAD}{}{BAD:#}", visible::line(problem));
     }
     for trigger in &grammar.triggers {
-        writeln!(out, "  {DIM}trigger, a {}:{DIM:#} {MARK}{}{MARK:#}", trigger.kind, visible::line(&trigger.value))?;
+        writeln!(out, "  {DIM}trigger ({}):{DIM:#} {MARK}{}{MARK:#}", trigger.kind, visible::line(&trigger.value))?;
     }
     for wider in &grammar.widened {
-        writeln!(out, "  {DIM}wider than the schema:{DIM:#} {}", visible::line(wider))?;
+        writeln!(out, "  {DIM}not enforced:{DIM:#} {}", visible::line(wider))?;
     }
     if grammar.text.is_empty() {
-        return writeln!(out, "  nothing is to be constrained");
+        return writeln!(out, "  there is nothing to constrain");
     }
     for line in grammar.text.lines().take(GRAMMAR_LINES) {
         match line.split_once(" ::= ") {
@@ -344,7 +344,7 @@ fn grammar(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// A value as JSON writes it, with nothing hidden in it.
+/// A value as JSON, on one line.
 fn value(value: &Value) -> String {
     visible::line(&value.to_string())
 }
@@ -410,12 +410,12 @@ fn stop(stop: &StopView, out: &mut impl Write) -> io::Result<()> {
             expected.key
         )?;
     }
-    let found = if stop.found.is_empty() { "the end".to_owned() } else { visible::line(&stop.found) };
+    let found = if stop.found.is_empty() { "the end of the output".to_owned() } else { visible::line(&stop.found) };
     writeln!(out, "    {DIM}found{DIM:#}    {found}")?;
     writeln!(out, "    {DIM}so{DIM:#}       {}", stop.consequence())
 }
 
-/// A text on one line, its middle left out where it is long.
+/// A text on one line. If it is long, its middle is left out.
 fn long_line(text: &str) -> String {
     let (head, tail) = (forth(text, 0, DIFFERENCE), back(text, text.len(), AROUND));
     if head >= tail {

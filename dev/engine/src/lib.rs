@@ -1,6 +1,6 @@
-//! llama.cpp's own grammar engine, asked byte by byte: whether a grammar loads, which byte of a text it refuses, and
-//! whether a text is complete. Development only. It must never explain, repair or pre-check a grammar: what it says is
-//! what the engine says.
+//! The grammar engine of llama.cpp, byte by byte: whether it loads a grammar, which byte of a text it refuses, and
+//! whether a text is complete. For development only. This crate must never explain, repair or pre-check a grammar: its
+//! answers are those of the engine.
 
 #![forbid(unsafe_code)]
 
@@ -21,31 +21,31 @@ use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 
 mod vocabulary;
 
-/// The engine over a vocabulary of bytes. Loading grammars from several threads is fine.
+/// The engine with a vocabulary of bytes. Grammars may be loaded from several threads.
 pub struct Engine {
     model: LlamaModel,
 }
 
-/// A grammar that the engine does not load. The engine's own reason goes to standard error: its interface has none.
+/// The engine does not load a grammar. It writes the reason to standard error and does not return it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused;
 
-/// What makes a lazy grammar begin.
+/// What starts a lazy grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
-    /// A text: the grammar begins with it.
+    /// A text. The grammar begins with it.
     Word(String),
-    /// A regular expression, ECMAScript, found anywhere in the text so far; the whole of it where it is `^…$`. The
-    /// grammar begins at its first group that matches something, else where it does.
+    /// A regular expression (ECMAScript) that is searched in the text so far; with `^…$` it must match all of it. The
+    /// grammar begins at its first group that matches, or else at the match.
     Pattern(String),
 }
 
-/// A text being read under a grammar.
+/// A text that is read under a grammar.
 pub struct Session<'engine> {
     sampler: LlamaSampler,
-    /// Whether a trigger's own text did not fit: the engine must not be asked again.
+    /// Whether the text of a trigger did not fit the grammar. The engine must not be used after that.
     broken: bool,
-    /// The sampler points into its vocabulary.
+    /// The sampler points into this vocabulary, so it must live as long.
     _engine: &'engine Engine,
 }
 
@@ -61,7 +61,7 @@ impl Engine {
         Ok(Self { model: LlamaModel::load_from_file(backend()?, &file.path, &parameters)? })
     }
 
-    /// A session under `grammar`, whose first rule of a text is `root`.
+    /// A session under `grammar`, whose first rule is `root`.
     ///
     /// # Errors
     ///
@@ -70,13 +70,13 @@ impl Engine {
         Ok(self.session(LlamaSampler::grammar(&self.model, grammar, "root").map_err(|_| Refused)?))
     }
 
-    /// A session in which everything is allowed up to a trigger, and the grammar holds from there on.
+    /// A session in which everything is allowed up to a trigger. From there on the grammar holds.
     ///
     /// # Errors
     ///
     /// The engine does not load the grammar.
     pub fn load_lazy(&self, grammar: &str, triggers: &[Trigger]) -> Result<Session<'_>, Refused> {
-        // The engine itself knows patterns only; its servers make words into patterns just so.
+        // The engine knows only patterns. llama.cpp's server turns words into patterns in the same way.
         let patterns: Vec<String> = triggers.iter().map(Trigger::pattern).collect();
         let sampler = LlamaSampler::grammar_lazy_patterns(&self.model, grammar, "root", &patterns, &[]);
         Ok(self.session(sampler.map_err(|_| Refused)?))
@@ -88,13 +88,13 @@ impl Engine {
 }
 
 impl Session<'_> {
-    /// Reads on, byte by byte.
+    /// Reads the next bytes.
     ///
     /// # Errors
     ///
-    /// How many of `bytes` were read before the one that is refused: by the grammar, and then the session stays before
-    /// that byte; or, in a lazy session, because it completes a trigger and the text from the trigger on does not fit
-    /// the grammar: then the session can read no more.
+    /// The number of bytes that were read before the refused one. If the grammar refuses the byte, the session stays
+    /// before it. If the byte completes a trigger whose text does not fit the grammar, the session cannot be used any
+    /// more.
     pub fn accept(&mut self, bytes: &[u8]) -> Result<(), usize> {
         for (offset, &byte) in bytes.iter().enumerate() {
             let token = LlamaToken(vocabulary::token(byte));
@@ -114,7 +114,7 @@ impl Session<'_> {
         !self.broken && self.allows(LlamaToken(vocabulary::END))
     }
 
-    /// Whether a lazy grammar still waits for its trigger: all texts are complete until then.
+    /// Whether a lazy grammar still waits for a trigger. Until then every text is complete.
     pub fn waits(&mut self) -> bool {
         // No grammar allows this byte.
         !self.broken && self.allows(LlamaToken(vocabulary::token(0)))
@@ -142,7 +142,7 @@ impl Trigger {
     }
 }
 
-/// llama.cpp starts once in a process.
+/// llama.cpp is started once per process.
 fn backend() -> Result<&'static LlamaBackend, Box<dyn Error>> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let start = || {
@@ -153,7 +153,7 @@ fn backend() -> Result<&'static LlamaBackend, Box<dyn Error>> {
     Ok(BACKEND.get_or_init(start).as_ref().map_err(Clone::clone)?)
 }
 
-/// The model file, there until it is loaded.
+/// The model file; it exists until it is loaded.
 struct ModelFile {
     path: PathBuf,
 }
@@ -170,7 +170,7 @@ impl ModelFile {
 
 impl Drop for ModelFile {
     fn drop(&mut self) {
-        // A temporary file that stays is no failure.
+        // It does no harm if a temporary file remains.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,6 +1,5 @@
-//! A model file that holds a vocabulary and nothing else: one token for each byte, and the three that every model has.
-//! A text is then its bytes, so that the engine says of each byte whether the grammar allows it. It must never need
-//! a download.
+//! A model file with nothing but a vocabulary: one token per byte, and the three tokens that every model has. So the
+//! engine says for each byte whether the grammar allows it, and nothing has to be downloaded.
 
 /// The token that ends a text.
 pub(crate) const END: i32 = 2;
@@ -12,7 +11,7 @@ pub(crate) fn token(byte: u8) -> i32 {
 
 const FIRST_BYTE: i32 = 3;
 
-/// What a token is, in the file's numbers.
+/// The types of tokens, as numbers of the file format.
 #[derive(Clone, Copy)]
 enum Kind {
     Unknown = 2,
@@ -20,7 +19,7 @@ enum Kind {
     Byte = 6,
 }
 
-/// The type of a value, in the file's numbers.
+/// The types of values, as numbers of the file format.
 #[derive(Clone, Copy)]
 enum Type {
     U32 = 4,
@@ -81,7 +80,7 @@ impl File {
         }
     }
 
-    /// The whole file: what it is, its version, no tensors, the entries, and room up to where tensors would begin.
+    /// The whole file: magic number, version, no tensors, the entries, and padding up to the place of tensors.
     fn finish(self) -> Vec<u8> {
         let mut whole = b"GGUF".to_vec();
         whole.extend(3_u32.to_le_bytes());

@@ -1,5 +1,5 @@
-//! The corpus in the engine: every grammar loads, every output that was written under one is accepted from its trigger
-//! on, byte by byte, and the recogniser says the same of every output and of what is left of it after damage.
+//! The corpus in the engine: every grammar loads, every output that was written under a grammar is accepted from its
+//! trigger on, byte by byte, and the recogniser agrees about every output and about damaged copies of it.
 
 mod support;
 
@@ -33,7 +33,7 @@ fn outputs_are_accepted() -> Result<(), Failure> {
             if !case.held {
                 continue;
             }
-            // The prompt's part of the turn is before any trigger.
+            // The prompt's part of the turn comes before any trigger.
             let text = if grammar.lazy { case.output.clone() } else { format!("{}{}", grammar.prefill, case.output) };
             match Verdict::of_engine(&mut session, &text) {
                 Verdict::Complete if session.waits() => {
@@ -65,7 +65,7 @@ fn outputs_are_read_alike() -> Result<(), Failure> {
         for (which, grammar) in case.grammars()? {
             let both = Both::load(&engine, &grammar.text).map_err(|why| format!("{} {which}: {why}", case.id))?;
             let both = both.ok_or_else(|| format!("{} {which}: does not load\n{}", case.id, grammar.text))?;
-            // An output without a trigger says nothing under a lazy grammar: its text is as good as any.
+            // Without a trigger in it, an output proves nothing about a lazy grammar.
             let text = constrained(&engine, &grammar, &case.output)?.unwrap_or_else(|| case.output.clone());
             counts.add(both.read(&text), &format!("{} {which}", case.id), &mut wrong)?;
             texts.push((format!("{} {which}", case.id), both, text));
@@ -80,7 +80,7 @@ fn outputs_are_read_alike() -> Result<(), Failure> {
     }
     println!("damaged: {counts:?}");
     assert!(wrong.is_empty(), "{wrong}");
-    // All kinds of answers were asked for.
+    // Every kind of answer must have occurred.
     assert_eq!(counts.0.values().sum::<usize>(), DAMAGES);
     assert!(counts.0.len() == 3 && counts.0.values().all(|&count| count > DAMAGES / 50), "{counts:?}");
     Ok(())

@@ -1,4 +1,4 @@
-//! How the engine begins a lazy grammar, row by row of `lazy.toml`.
+//! How the engine starts a lazy grammar: the rows of `lazy.toml`.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! What the engine takes as a grammar, row by row of `limits.toml`, and that the recogniser takes the same.
+//! Which grammars the engine accepts: the rows of `limits.toml`. The recogniser must accept the same.
 
 mod support;
 
@@ -19,7 +19,7 @@ struct Row {
     why: String,
     text: String,
     outcome: Outcome,
-    /// Why the recogniser refuses what this engine loads.
+    /// Why the recogniser refuses a grammar that this engine loads.
     stricter: Option<String>,
     #[serde(default)]
     accepts: Vec<Text>,
@@ -34,11 +34,11 @@ struct Row {
 enum Outcome {
     Loads,
     Fails,
-    /// The engine never comes back.
+    /// The engine hangs.
     Hangs,
 }
 
-/// A text, or one that is long and says nothing new.
+/// A text, or a long text given by its parts.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Text {
@@ -63,7 +63,7 @@ struct Stop {
 }
 
 impl Row {
-    /// Each text with where it is refused, if it is, and whether it is complete.
+    /// The texts, each with the byte that is refused, if any, and whether it is complete.
     fn texts(&self) -> impl Iterator<Item = (String, Verdict)> {
         let accepted = self.accepts.iter().map(|text| (text.text(), Verdict::Complete));
         let unfinished = self.unfinished.iter().map(|text| (text.text(), Verdict::Unfinished));

@@ -1,4 +1,5 @@
-//! The grammars of every model load in the engine, and what is drawn from them is read by it as the recogniser does.
+//! The grammars of every model load in the engine, and the engine and the recogniser agree about random sentences of
+//! them.
 
 mod support;
 
@@ -13,10 +14,10 @@ use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolCho
 use unjinja_runtime::Tools;
 use unjinja_testkit::random::Random;
 
-/// Of each grammar: sentences, and damaged sentences.
+/// For each grammar: the number of sentences and of damaged sentences.
 const OF_EACH: usize = 6;
 
-/// Tools whose schemas have what schemas in the wild have.
+/// Tools with the constructs that occur in real schemas.
 fn tools() -> Result<Tools, Failure> {
     let function =
         |name: &str, parameters| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
@@ -57,7 +58,7 @@ fn tools() -> Result<Tools, Failure> {
     ]))?)
 }
 
-/// What is asked of each model: for any tool, and with tools.
+/// The requests for each model: for any tool, and with tools.
 fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)> {
     let new = GrammarOptions::new;
     let answer = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
@@ -89,7 +90,7 @@ fn grammars_of_models_are_read_alike() -> Result<(), Failure> {
                 None => parser.grammar_for_any(&options),
             };
             let grammar = match grammar {
-                // Formats without calls.
+                // The format has no calls.
                 Err(GrammarError::NoCalls) => continue,
                 grammar => grammar.map_err(|error| format!("{name}: {error}"))?,
             };

@@ -1,4 +1,4 @@
-//! The engine and the recogniser say the same of random grammars and random texts.
+//! The engine and the recogniser agree about random grammars and random texts.
 
 mod support;
 
@@ -10,7 +10,7 @@ use unjinja_gbnf::Limits;
 use unjinja_testkit::random::Random;
 
 const GRAMMARS: usize = 2_000;
-/// Of each grammar: sentences, damaged sentences, and texts.
+/// For each grammar: the number of sentences, damaged sentences, and texts.
 const OF_EACH: usize = 6;
 
 #[test]
@@ -47,7 +47,7 @@ fn random_grammars_are_read_alike() -> Result<(), Failure> {
         "{loaded} of {GRAMMARS} grammars load; texts: {complete} complete, {unfinished} unfinished, {refused} refused"
     );
     assert!(wrong.is_empty(), "{wrong}");
-    // All the kinds of answers were asked for.
+    // Every kind of answer must have occurred.
     assert!(loaded > GRAMMARS / 2 && counts.iter().all(|&count| count > GRAMMARS), "{loaded} load, {counts:?}");
     Ok(())
 }

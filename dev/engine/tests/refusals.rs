@@ -1,4 +1,4 @@
-//! What a grammar must refuse is refused, by the engine and by the recogniser, for every model.
+//! What a grammar must refuse: the engine and the recogniser refuse it, for every model.
 
 mod support;
 
@@ -14,9 +14,9 @@ use unjinja_generated::all;
 use unjinja_grammar::{Grammar, GrammarExt, GrammarOptions, ToolChoice};
 use unjinja_runtime::{ChatParser, Options, Tools};
 
-/// How many texts each row is tried with, for each model.
+/// The number of texts for each row and model.
 const TEXTS: usize = 8;
-/// Code points of a turn with one call, and with room for several.
+/// The length in code points of a turn with one call, and with several.
 const SHORT: usize = 120;
 const LONG: usize = 800;
 
@@ -36,7 +36,7 @@ struct Row {
     changes: Option<Value>,
 }
 
-/// A tool, as a request has it.
+/// A tool, as in a request.
 fn tools(name: &str, parameters: &Value) -> Result<Tools, Failure> {
     Ok(Tools::from_openai(&json!([{"type": "function", "function": {"name": name, "parameters": parameters}}]))?)
 }
@@ -48,8 +48,8 @@ impl Table {
         Ok((table, parameters))
     }
 
-    /// The tool of a row. Properties that a row has take the place of those of the same name, the others stay where
-    /// they are required.
+    /// The tool of a row. The properties of the row replace those with the same name. The others stay if they are
+    /// required.
     fn changed(&self, parameters: &Value, row: &Row) -> Result<Tools, Failure> {
         let mut parameters = parameters.clone();
         if let Some(changes) = &row.changes {
@@ -76,14 +76,14 @@ fn required() -> GrammarOptions {
     GrammarOptions::new().tool_choice(ToolChoice::Required).parallel_tool_calls(false)
 }
 
-/// Random turns under a grammar, hardly longer than `length`.
+/// Random turns under a grammar, of about this length.
 fn turns(grammar: &Grammar, length: usize) -> Result<impl Iterator<Item = String>, Failure> {
     let rules = Rules::parse(&grammar.text)?;
     let mut seed = 11;
     Ok(std::iter::repeat_with(move || rules.sample(&mut seed, Limits { length, depth: 40 })).map_while(|turn| turn))
 }
 
-/// The models that can call a tool.
+/// The models with tool calls.
 fn models() -> Result<Vec<&'static dyn ChatParser>, Failure> {
     let any = tools("f", &json!({"type": "object"}))?;
     Ok(all().iter().copied().filter(|parser| parser.grammar(&any, &required()).is_ok()).collect())
@@ -134,7 +134,7 @@ fn what_follows_the_turn_is_refused() -> Result<(), Failure> {
         let one = parser.grammar(&asked, &required())?;
         let both = Both::load(&engine, &one.text).map_err(|why| format!("{name}: {why}"))?;
         let both = both.ok_or_else(|| format!("{name}: does not load"))?;
-        // Turns of several calls, where the format has them. Most are lazy: the text is all calls.
+        // Turns with several calls, if the format has them. Most grammars are lazy, so the whole text is calls.
         let auto = GrammarOptions::new().parallel_tool_calls(false);
         let single = parser.grammar(&asked, &auto)?;
         let single = Both::load(&engine, &single.text).map_err(|why| format!("{name}: {why}"))?;

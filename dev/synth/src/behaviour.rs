@@ -1,4 +1,5 @@
-//! What a template does that its spec does not describe. The drawing fills it in, the writer of templates follows it.
+//! What a template does that its spec does not describe. It is drawn together with the spec, and the template is written
+//! accordingly.
 
 use crate::marker::Alphabet;
 
@@ -61,11 +62,11 @@ pub struct Behaviour {
     pub bos: bool,
     /// Whether the list of tools shows how a call is written.
     pub shows_example: bool,
-    /// What history shows of reasoning.
+    /// Which reasoning of earlier turns is written.
     pub history: History,
     /// What is written where there is no reasoning.
     pub absent: Absent,
-    /// What arguments may be.
+    /// Which forms of arguments are accepted.
     pub accepts: AcceptedArguments,
     /// White space between an answer and calls, if there is an answer. In the spec it belongs to the first opener.
     pub lead: String,
@@ -91,5 +92,5 @@ pub struct Behaviour {
     pub trims: bool,
 }
 
-/// The name for reasoning that is given as a part of the content.
+/// The field name for reasoning that is passed as a part of the content.
 pub const PARTS: &str = "content.thinking";

@@ -101,7 +101,7 @@ fn arguments(drawn: &Drawn) -> Node {
             either(format!("{arguments} is string"), then, vec![Node::Words(format!("{arguments} | tojson"))])
         }
         AcceptedArguments::Object => Node::Words(format!("{arguments} | tojson")),
-        // A string and an object do not add up.
+        // A string and an object cannot be joined.
         AcceptedArguments::Text => Node::Words(format!("('' + {arguments})")),
     }
 }
@@ -183,7 +183,7 @@ fn field(drawn: &Drawn, nodes: &mut Vec<Node>, key: &str, value: String) {
     }
 }
 
-/// A call whose name stands outside JSON.
+/// A call whose name is outside JSON.
 fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
     let tools = &drawn.spec.tools;
     let id = |position| {
@@ -253,7 +253,7 @@ fn value(drawn: &Drawn) -> Node {
     }
 }
 
-/// Literals whose strings stand between quote tokens: a macro that calls itself.
+/// Literals whose strings are between quote tokens: a recursive macro.
 fn quoted(drawn: &Drawn) -> Node {
     let quote = &drawn.spec.tools.arguments.quote;
     let again = || Node::Words("literal(item)".to_owned());

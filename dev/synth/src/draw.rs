@@ -1,4 +1,4 @@
-//! Draws random specs, and the properties of a template that its spec does not contain.
+//! Draws random specs, and the behaviour of a template that its spec does not describe.
 
 use unjinja_spec::{
     Channel, Content, ContentMode, FormatSpec, GenerationPrompt, Reasoning, ReasoningMode, SPEC_VERSION, TemplateInfo,
@@ -11,12 +11,12 @@ use crate::node::Style;
 use crate::rng::Rng;
 use crate::tools;
 
-/// A spec, and what its template needs besides it.
+/// A spec, and what is needed besides to write its template.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The spec.
     pub spec: FormatSpec,
-    /// Properties that the spec does not contain.
+    /// What the template does that the spec does not describe.
     pub behaviour: Behaviour,
     /// The style in which the template is written.
     pub style: Style,
@@ -63,11 +63,11 @@ fn attempt(rng: &mut Rng) -> Drawn {
     reasoning(&mut markers, &mut spec, &mut behaviour);
     content(&mut markers, &mut spec);
     if spec.tools.format == ToolFormat::None && spec.content.mode != ContentMode::Plain {
-        // With no turn of calls to compare with, an empty block and the answer's opener are one text.
+        // Without a turn of calls to compare with, an empty block and the answer's opener look like one marker.
         behaviour.absent = Absent::Nothing;
         spec.reasoning.empty.clear();
         if spec.turn.assistant_start.is_empty() && spec.reasoning.field.is_empty() {
-            // Every turn begins with the wrapper, and no prompt tells that it is no frame.
+            // Every turn begins with the wrapper, so it cannot be told from the start of the turn.
             spec.content = Content::default();
         }
     }
@@ -177,9 +177,9 @@ fn content(markers: &mut Markers<'_>, spec: &mut FormatSpec) {
     (spec.content.start, spec.content.end) = markers.laid_out(alphabet);
 }
 
-/// Whether, with an empty block where there is no reasoning, no render at all lacks the opener, and the closing marker
-/// is not the opener with a slash: then the opener may as well be the end of the turn's start. Where all prompts are
-/// empty, the template may as well write none.
+/// Whether every render contains the opener of reasoning (empty blocks included), and the closing marker is not the opener
+/// with a slash. Then the opener cannot be told from the end of the turn's start. If all prompts are empty, the template may
+/// as well have no prompt.
 fn always_opened(spec: &FormatSpec) -> bool {
     let opened = format!("{}{}", spec.turn.assistant_start, spec.reasoning.start);
     let mut prompts = spec.generation_prompt.iter().map(|prompt| prompt.text.as_str());

@@ -1,4 +1,4 @@
-//! Markers in the alphabets in which templates write them, made of words that are used once only.
+//! Markers in the alphabets that templates use, made of words that are used only once.
 
 use crate::rng::Rng;
 
@@ -76,7 +76,7 @@ impl<'r> Markers<'r> {
         if self.rng.one_in(6) { self.rng.pick(&ALPHABETS) } else { self.alphabet }
     }
 
-    /// As [`Self::alphabet`], but one with brackets: what stands in free text must not be a mere word.
+    /// Like [`Self::alphabet`], but with brackets: a marker in free text must not be a mere word.
     pub fn tags(&mut self) -> Alphabet {
         match self.alphabet() {
             Alphabet::Word => Alphabet::Angle,

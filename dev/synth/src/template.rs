@@ -1,4 +1,4 @@
-//! From a drawn spec to a template that writes what it says.
+//! Writes a template that renders the format of a drawn spec.
 
 use unjinja_spec::{ContentMode, ReasoningMode, ToolFormat};
 
@@ -154,7 +154,7 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     nodes
 }
 
-/// Sorts the parts of a content into thoughts and what is said.
+/// Divides the parts of a content into reasoning and answer.
 fn held(drawn: &Drawn, content: &str) -> Vec<Node> {
     let style = &drawn.style;
     let set = |field: &str, value: &str| Node::Do(format!("set held.{field} = {value}"));
@@ -176,7 +176,7 @@ fn held(drawn: &Drawn, content: &str) -> Vec<Node> {
     ]
 }
 
-/// What stands where a turn has no reasoning.
+/// What is written in a turn without reasoning.
 pub fn absent(drawn: &Drawn) -> String {
     let reasoning = &drawn.spec.reasoning;
     match drawn.behaviour.absent {

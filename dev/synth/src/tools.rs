@@ -40,7 +40,7 @@ fn around(markers: &mut Markers<'_>, tools: &mut Tools, section: bool, each: boo
         let alphabet = markers.alphabet();
         (tools.section_start, tools.section_end) = markers.laid_out(alphabet);
         if markers.rng().one_in(6) && !each {
-            // Nothing but the end of the turn closes.
+            // Only the end of the turn closes the section.
             tools.section_end = String::new();
         }
     }
@@ -54,7 +54,7 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Beh
     tools.format = ToolFormat::JsonNative;
     tools.tools_array_wrapped = markers.rng().one_in(3);
     match (tools.tools_array_wrapped, markers.rng().below(6)) {
-        // Bare.
+        // Without any markers.
         (_, 0) => {
             if !tools.tools_array_wrapped {
                 tools.separator = markers.rng().pick(&["\n", "; ", ";"]).to_owned();
@@ -180,7 +180,7 @@ fn call_id(markers: &mut Markers<'_>, tools: &mut Tools) {
     ];
     let position = markers.rng().pick(&positions);
     if position == CallIdPosition::PreFuncName && tools.section_start.is_empty() && tools.per_call_start.is_empty() {
-        // The id's own marker would open the call, for which the language has no word.
+        // The id's own marker would open the call, which the spec language cannot express.
         return;
     }
     let alphabet = markers.tags();

@@ -154,7 +154,7 @@ fn first(run: &Run, value: &Value) -> Outcome<Value> {
 /// The parameter `attribute` of a filter: a path like `function.name` or `0`, which is looked up in each item.
 struct Getter {
     path: Vec<Value>,
-    /// What stands in for an undefined attribute.
+    /// The value that replaces an undefined attribute.
     default: Option<Value>,
     /// Whether strings are compared without regard to case.
     fold_case: bool,

@@ -289,7 +289,7 @@ pub(crate) fn strip(s: &str, chars: Option<Value>, start: bool, end: bool) -> Ou
     Ok(if end { s.trim_end_matches(drop) } else { s })
 }
 
-/// `s[start:end]` and the number of characters before it; `None` if `start` is behind the end.
+/// `s[start:end]` and the number of characters before it; `None` if `start` is beyond the end.
 fn window(s: &str, start: Option<Value>, end: Option<Value>) -> Outcome<Option<(&str, usize)>> {
     let (start, end) = (integer(start)?, integer(end)?);
     if start.is_none() && end.is_none() {

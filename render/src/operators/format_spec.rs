@@ -6,7 +6,7 @@ use crate::value::number::{self, with_python_exponent};
 use crate::value::repr;
 use crate::value::types::Value;
 
-/// Digits behind the point that a float may be written with.
+/// The maximum number of digits after the point of a float.
 const MAX_PRECISION: usize = 2_000;
 
 /// How one value is to be formatted: what `'%-5.2f'` and `'{:<5.2f}'` say.
@@ -51,7 +51,7 @@ pub(crate) fn apply(run: &Run, value: &Value, spec_text: &str, out: &mut String)
     }
 }
 
-/// Parses the part of a replacement field behind the `:`.
+/// Parses the part of a replacement field after the `:`.
 fn parse(text: &str) -> Outcome<Spec> {
     let mut spec = Spec::default();
     let mut chars = text.chars().peekable();

@@ -18,7 +18,7 @@ struct Open<'s> {
 /// What has been read of the current tag.
 #[derive(Default)]
 struct Tag<'s> {
-    /// The tokens behind `{%`; empty in `{{`.
+    /// The tokens after `{%`; empty in `{{`.
     block: Vec<(Token<'s>, usize)>,
     is_block: bool,
     tokens: usize,
@@ -73,7 +73,7 @@ impl Tag<'_> {
             Token::Open(Bracket::Other) => self.brackets += 1,
             Token::Close(Bracket::Other) => self.brackets = self.brackets.saturating_sub(1),
             Token::Open(Bracket::Brace) => self.braces += 1,
-            // minijinja would go on and read the text behind the tag as a part of the tag.
+            // minijinja would continue and read the text after the tag as a part of the tag.
             Token::Close(Bracket::Brace) if self.braces == 0 && self.brackets == 0 => {
                 let cause = "`}` closes nothing here; `{{` is closed with `}}`, `{%` with `%}`";
                 return Err(Problem::new(line, cause));

@@ -119,7 +119,7 @@ fn write_repr(run: &Run, value: &Value, out: &mut String) -> Outcome<()> {
         }
         Value::Macro(m) => out.push_str(&format!("<Macro {}>", m.def.name.as_deref().unwrap_or("anonymous"))),
         Value::Global(Global::Dict) => out.push_str("<class 'dict'>"),
-        // Python writes what stands between the brackets; no template is known to print it.
+        // Python writes the contents between the brackets; no template is known to print them.
         Value::Global(Global::DictAlias) => out.push_str("dict[...]"),
         Value::Global(Global::Namespace) => out.push_str("<class 'jinja2.utils.Namespace'>"),
         Value::Global(Global::Cycler) => out.push_str("<class 'jinja2.utils.Cycler'>"),

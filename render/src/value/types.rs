@@ -1,7 +1,7 @@
 //! The types of Python values that a template can make, and how to construct and inspect them.
 //!
 //! Values belong to one render on one thread. A clone shares what it refers to, as in Python. The types refer to each
-//! other (a loop holds values, a value may be a loop), so they stand together here; what they *do* is in other files.
+//! other (a loop holds values, a value may be a loop), so they are defined together here; what they *do* is in other files.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -275,7 +275,7 @@ impl Value {
         Value::list_at(run, items, None)
     }
 
-    /// A list that stands at `path` of the context.
+    /// A list at `path` of the context.
     pub(crate) fn list_at(run: &Run, items: Vec<Value>, path: Option<Rc<str>>) -> Outcome<Value> {
         let depth = Cell::new(deepest(run, items.iter())?);
         Ok(Value::List(Rc::new(List { items: RefCell::new(items), path, depth, mutated: Cell::default() })))
@@ -302,7 +302,7 @@ impl Value {
         Value::dict_at(run, map, None)
     }
 
-    /// A dict that stands at `path` of the context.
+    /// A dict at `path` of the context.
     pub(crate) fn dict_at(run: &Run, map: Map, path: Option<Rc<str>>) -> Outcome<Value> {
         let depth = Cell::new(deepest(run, map.entries.iter().map(|e| &e.value))?);
         Ok(Value::Dict(Rc::new(Dict { map: RefCell::new(map), path, depth, mutated: Cell::default() })))

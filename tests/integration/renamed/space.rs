@@ -2,7 +2,7 @@
 
 use super::parts::{Kind, parts};
 
-/// Adds white space inside statements and expressions, and beside those that trim it.
+/// Adds white space inside statements and expressions, and next to those that trim it.
 pub(super) fn spaced(source: &str) -> String {
     let mut out = String::with_capacity(source.len() * 2);
     for (kind, range) in parts(source) {

@@ -9,7 +9,7 @@ use super::escape::{block, ceil, escape, floor, inline, legend, value};
 use crate::explain::model::{ComparisonView, Explanation, Group};
 use crate::visible;
 
-/// How much of a render stands before and behind the part that differs, and of that part, in bytes.
+/// How much of a render is shown before and after the part that differs, and how much of that part, in bytes.
 const AROUND: usize = 1_200;
 const DIFFERENCE: usize = 4_000;
 
@@ -18,13 +18,14 @@ pub(super) fn section(explanation: &Explanation) -> String {
     let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
     let verdict = match wrong {
         _ if !explanation.made_twice() => "The analysis ended before the second set.".to_owned(),
-        0 => "Both sets of sentinels gave the same answers.".to_owned(),
-        1 => "In one of them the two sets of sentinels gave different answers.".to_owned(),
-        count => format!("In {count} of them the two sets of sentinels gave different answers."),
+        0 => "Both sets led to the same findings.".to_owned(),
+        1 => "In one comparison the two sets led to different findings.".to_owned(),
+        count => format!("In {count} comparisons the two sets led to different findings."),
     };
     let mut out = format!(
-        "<p class=\"lead\">Each renders conversations that differ in one thing, with a sentinel in every field, and is made \
-         twice with sentinels that have nothing in common. {verdict} What differs stands between <span class=\"d\">brackets</span>.</p>"
+        "<p class=\"lead\">Each comparison renders conversations that differ in one respect. Every field holds a sentinel, a \
+         text that occurs nowhere else. All is done twice, with different sentinels. {verdict} The part that differs is in \
+         <span class=\"d\">brackets</span>.</p>"
     );
     let fields = [
         Field::User,
@@ -108,7 +109,7 @@ fn comparison(index: usize, one: &ComparisonView) -> String {
             );
         }
         Some(_) => {}
-        None => out.push_str("<p class=\"note\">It was made with one set of sentinels only.</p>"),
+        None => out.push_str("<p class=\"note\">This comparison was made with only one set of sentinels.</p>"),
     }
     out.push_str("</div></details>\n");
     out
@@ -126,7 +127,7 @@ fn renders(one: &Comparison) -> String {
     out
 }
 
-/// A render with its fields and the part that differs; of a long one, what stands around that part.
+/// A render with its fields and the part that differs. A long render is cut around that part.
 fn render(render: &Rendering) -> String {
     let text = &render.text;
     if text.is_empty() {

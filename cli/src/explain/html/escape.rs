@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::visible::{self, Shown};
 
-/// The characters that mean something in HTML, escaped; for text and for attributes.
+/// Escapes a text for HTML, inside and outside of attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -28,7 +28,7 @@ pub(super) fn inline(text: &str) -> String {
     escape(&visible::line(text))
 }
 
-/// A text of several lines in a block that keeps them.
+/// A text of several lines, for a block that keeps line ends.
 pub(super) fn block(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -62,12 +62,12 @@ pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The character boundary at or behind an offset.
+/// The character boundary at or after an offset.
 pub(super) fn ceil(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
-/// The legend of the colours of some text.
+/// A legend of colours.
 pub(super) fn legend<'l>(entries: impl Iterator<Item = (&'l str, &'l str)>) -> String {
     let mut out = "<ul class=\"legend\" aria-label=\"Legend\">".to_owned();
     for (class, label) in entries {

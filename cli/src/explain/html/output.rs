@@ -1,4 +1,4 @@
-//! The section about an output: the output with each piece in its colour, the places where it stopped fitting, the message,
+//! The section about an output: the output with each piece in its colour, the places where it does not match, the message,
 //! and a table of the pieces.
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use super::escape::{block, ceil, escape, floor, inline, legend, value_text};
 use crate::explain::model::{OutputView, SpanView, StopView};
 use crate::visible;
 
-/// What a piece of text can be: its class, and its label.
+/// How a piece of text can be read: the CSS class, and the label.
 const PIECES: [(&str, &str); 8] = [
     ("content", "content"),
     ("reasoning", "reasoning"),
@@ -22,12 +22,12 @@ const PIECES: [(&str, &str); 8] = [
 /// The section.
 pub(super) fn section(output: &OutputView) -> String {
     let verdict = match (output.stops.len(), output.over) {
-        (0, true) => "<span class=\"ok\">All of it fits.</span>".to_owned(),
-        (0, false) => "<span class=\"ok\">All of it fits so far.</span>".to_owned(),
-        (1, _) => "In one place it stopped fitting.".to_owned(),
-        (count, _) => format!("In {count} places it stopped fitting."),
+        (0, true) => "<span class=\"ok\">All of it matches the format.</span>".to_owned(),
+        (0, false) => "<span class=\"ok\">All of it matches the format so far.</span>".to_owned(),
+        (1, _) => "At one place it does not match the format.".to_owned(),
+        (count, _) => format!("At {count} places it does not match the format."),
     };
-    let mut out = format!("<p class=\"lead\">{} bytes, each by what it is taken for. {verdict}</p>", output.bytes);
+    let mut out = format!("<p class=\"lead\">{} bytes; the colour shows how each is read. {verdict}</p>", output.bytes);
     let used = |class: &str| output.spans.iter().any(|span| span.taken == class);
     out.push_str(&legend(PIECES.iter().filter(|(class, _)| used(class)).copied()));
     out.push_str("<pre class=\"output\" tabindex=\"0\">");
@@ -72,7 +72,7 @@ fn waits_for(output: &OutputView) -> String {
     if markers.is_empty() { String::new() } else { format!(", which waits for {}", markers.join(", ")) }
 }
 
-/// A piece of the output, with a mark in it where it stopped fitting.
+/// A piece of the output, with marks where it does not match the format.
 fn piece(span: &SpanView, stops: &[StopView], out: &mut String) {
     let label = PIECES.iter().find(|(class, _)| *class == span.taken).map_or(span.taken, |(_, label)| *label);
     let call = span.call.map_or(String::new(), |call| format!(" {call}"));
@@ -82,7 +82,7 @@ fn piece(span: &SpanView, stops: &[StopView], out: &mut String) {
     let mut from = 0;
     for (index, stop) in stops.iter().enumerate() {
         let inside = stop.at.checked_sub(span.start).filter(|_| stop.at < span.end);
-        // Where bytes are no UTF-8 the text is longer than they are.
+        // The text of invalid UTF-8 is longer than its bytes.
         let Some(at) = inside.filter(|&at| at >= from && span.text.is_char_boundary(at)) else { continue };
         out.push_str(&block(&span.text[from..at]));
         let _ = write!(out, "<a class=\"here\" href=\"#stop-{index}\">✗ {}</a>", index + 1);
@@ -94,7 +94,7 @@ fn piece(span: &SpanView, stops: &[StopView], out: &mut String) {
 
 fn stop(index: usize, stop: &StopView) -> String {
     let (number, state) = (index + 1, inline(&stop.state));
-    // Text that looked like a call and was none is nothing bad.
+    // Text that only looked like a call is no error.
     let class = if stop.held_from.is_some() { "stop mild" } else { "stop" };
     let mut out = format!(
         "<div class=\"{class}\" id=\"stop-{index}\"><h4><span class=\"here\">✗ {number}</span> byte {}, line {}, column {}\
@@ -119,7 +119,7 @@ fn stop(index: usize, stop: &StopView) -> String {
 
 fn pieces(output: &OutputView) -> String {
     let mut out = "<details><summary><span class=\"what\">A table of all pieces</span></summary><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
-                   <th>bytes</th><th>taken for</th><th>call</th><th>key</th><th>text</th></tr></thead><tbody>"
+                   <th>bytes</th><th>read as</th><th>call</th><th>key</th><th>text</th></tr></thead><tbody>"
         .to_owned();
     for span in &output.spans {
         let call = span.call.map_or(String::new(), |call| call.to_string());
@@ -139,7 +139,7 @@ fn pieces(output: &OutputView) -> String {
     out
 }
 
-/// A text without its middle, where it is long.
+/// A text; if it is long, without its middle.
 fn middle_cut(text: &str) -> String {
     const SIDE: usize = 160;
     let (head, tail) = (floor(text, SIDE), ceil(text, text.len().saturating_sub(SIDE)));

@@ -11,7 +11,7 @@ use crate::visible;
 
 /// The keys of the spec, and which comparisons found them.
 pub(super) fn spec(explanation: &Explanation) -> String {
-    let mut out = "<p class=\"lead\">What the spec says, and which comparisons found it.</p><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
+    let mut out = "<p class=\"lead\">The keys of the spec, and the comparisons that found them.</p><div class=\"scroll\"><table class=\"stacks\"><thead><tr>\
                    <th>key</th><th>value</th><th>found by</th></tr></thead><tbody>"
         .to_owned();
     for key in &explanation.keys {
@@ -23,11 +23,11 @@ pub(super) fn spec(explanation: &Explanation) -> String {
         );
         if let Some(before) = &key.overlaid {
             let _ =
-                write!(out, "<br><span class=\"note\">an overlay says so; the analysis found {}</span>", value(before));
+                write!(out, "<br><span class=\"note\">set by an overlay; the analysis found {}</span>", value(before));
         }
         out.push_str("</td><td class=\"by\">");
         if key.found_by.is_empty() {
-            out.push_str("<span class=\"note\">follows from others</span>");
+            out.push_str("<span class=\"note\">follows from other keys</span>");
         }
         for name in &key.found_by {
             let finds = |one: &ComparisonView| {
@@ -54,11 +54,11 @@ pub(super) fn spec(explanation: &Explanation) -> String {
 /// The generation prompts.
 pub(super) fn prompts(explanation: &Explanation) -> String {
     let mut out =
-        "<p class=\"lead\">What the template adds where the model is to go on, and where the parser begins then.</p>"
+        "<p class=\"lead\">The text that the template adds before the model's output, and the state in which the parser begins after it.</p>"
             .to_owned();
     for prompt in &explanation.generation_prompts {
         let thinking = match prompt.thinking {
-            None => "as it is",
+            None => "thinking not set",
             Some(true) => "thinking on",
             Some(false) => "thinking off",
         };
@@ -77,8 +77,8 @@ pub(super) fn prompts(explanation: &Explanation) -> String {
 
 /// The states of the parser.
 pub(super) fn states(states: &[StateView]) -> String {
-    let mut out = "<p class=\"lead\">The machine that reads a turn: in each state a marker, or the end of what it reads, says where \
-                   to go on.</p><div class=\"panel\">"
+    let mut out = "<p class=\"lead\">The states of the parser. In each state the next marker, or the end of the value that is read, decides \
+                   the next state.</p><div class=\"panel\">"
         .to_owned();
     for state in states {
         let reads = if state.reads.is_empty() { "markers only" } else { state.reads };
@@ -107,7 +107,7 @@ pub(super) fn states(states: &[StateView]) -> String {
             );
         }
         if let Some(next) = &state.otherwise {
-            let what = if state.reads.is_empty() { "anything else" } else { "when it is complete" };
+            let what = if state.reads.is_empty() { "anything else" } else { "at its end" };
             let does = inline(&state.otherwise_does.join(" · "));
             let _ = write!(
                 out,
@@ -125,23 +125,23 @@ pub(super) fn states(states: &[StateView]) -> String {
 pub(super) fn grammar(explanation: &Explanation) -> Option<String> {
     let grammar = explanation.grammar.as_ref()?;
     let holds = if grammar.lazy {
-        "It holds from a trigger on; until one comes, all text is free."
+        "It holds from a trigger on; text before the trigger is free."
     } else {
         "It holds for the whole turn."
     };
-    let mut out = format!("<p class=\"lead\">What a sampler can hold the model to. {holds}</p>");
+    let mut out = format!("<p class=\"lead\">A sampler can constrain the model to this grammar. {holds}</p>");
     if let Some(problem) = &grammar.problem {
         let _ = write!(out, "<p class=\"error\">{}</p>", inline(problem));
         return Some(out);
     }
     for trigger in &grammar.triggers {
-        let _ = write!(out, "<p>Trigger, a {}: {}</p>", inline(trigger.kind), value_text(&trigger.value));
+        let _ = write!(out, "<p>Trigger ({}): {}</p>", inline(trigger.kind), value_text(&trigger.value));
     }
     for wider in &grammar.widened {
-        let _ = write!(out, "<p class=\"note\">Wider than the schema: {}</p>", inline(wider));
+        let _ = write!(out, "<p class=\"note\">Not enforced: {}</p>", inline(wider));
     }
     if grammar.text.is_empty() {
-        out.push_str("<p>Nothing is to be constrained.</p>");
+        out.push_str("<p>There is nothing to constrain.</p>");
         return Some(out);
     }
     out.push_str("<div class=\"panel\">");

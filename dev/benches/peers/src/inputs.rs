@@ -1,4 +1,4 @@
-//! The inputs: shapes of turns, written in a wire format from its data, with the message that each stands for.
+//! The inputs: turns of several shapes, written in a wire format from its data, with the messages that they mean.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json, ser::Formatter};
 use crate::formats::{Call, Format};
 use crate::message::{Called, Heard};
 
-/// What a turn consists of.
+/// The content of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// An answer in prose.
@@ -37,7 +37,7 @@ impl Shape {
         Shape::FirstCharacter,
     ];
 
-    /// For the tables.
+    /// The name in the tables.
     pub fn title(self, format: &Format) -> String {
         match self {
             Shape::Content => "plain content".into(),
@@ -52,7 +52,7 @@ impl Shape {
     }
 }
 
-/// One input and the message that it stands for.
+/// One input and the message that it means.
 pub struct Input {
     pub format: &'static Format,
     pub output: String,
@@ -62,7 +62,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// An output of about `size` bytes; `None` where the format has no such turn.
+    /// An output of about `size` bytes; `None` if the format has no such turn.
     pub fn new(format: &'static Format, shape: Shape, size: usize) -> Option<Self> {
         let missing = match shape {
             Shape::Reasoning => format.reasoning.is_none(),
@@ -97,24 +97,24 @@ impl Input {
         Some(Self { format, output, meant, tools: tools() })
     }
 
-    /// Whether the turn has reasoning, and so whether the prompt asked for it.
+    /// Whether the turn has reasoning, so that the prompt requested it.
     pub fn reasons(&self) -> bool {
         !self.meant.reasoning.is_empty()
     }
 
-    /// Whether the prompt has opened the reasoning already.
+    /// Whether the prompt has already opened reasoning.
     pub fn opened(&self) -> bool {
         self.reasons() && self.format.reasoning.as_ref().is_some_and(|reasoning| reasoning.open.is_empty())
     }
 
-    /// The output in pieces of four bytes, or up to the end of the character that goes on there.
+    /// The output in pieces of four bytes; a piece is longer if a character would be cut.
     pub fn chunks(&self) -> Vec<&str> {
         let mut chunks = Vec::with_capacity(self.output.len() / 4 + 1);
         cut(&self.output, &mut chunks);
         chunks
     }
 
-    /// The same, with every tag, that is everything that a tokenizer may have a token for, in a piece of its own.
+    /// The same with every tag in a piece of its own. A tokenizer may have a token for a tag.
     pub fn chunks_with_whole_tags(&self) -> Vec<&str> {
         let mut chunks = Vec::with_capacity(self.output.len() / 4 + 1);
         let mut rest = self.output.as_str();

@@ -1,4 +1,4 @@
-//! Times other parsers of model output beside ours, on the same inputs, with their messages compared. See README.md.
+//! Measures other parsers of model output beside ours, on the same inputs, and compares their messages. See README.md.
 
 mod formats;
 mod inputs;
@@ -15,7 +15,7 @@ use inputs::{Input, Shape};
 use measure::{CAP, Figure, Mode, Verdict, measure};
 use report::{Row, SIZES};
 
-/// What stands around the figures in README.md.
+/// The lines around the figures in README.md.
 const MARKS: [&str; 2] = ["<!-- figures -->\n", "<!-- end of figures -->\n"];
 
 const USAGE: &str = "usage: unjinja-peers [--only TEXT] [--quick] [--check] [--write] [--require]
@@ -50,7 +50,7 @@ fn arguments() -> Option<Arguments> {
     Some(found)
 }
 
-/// What was tried, what it took; rows of one input stand together, ours first.
+/// The results. The rows of one input are adjacent; ours is the first.
 fn rows(arguments: &Arguments) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for format in FORMATS {
@@ -114,7 +114,7 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
     rows
 }
 
-/// Whether the next size would be late, by those before: what was late is, and what grows as it grew would be.
+/// Whether the next size would take too long, judged by the smaller ones.
 fn hopeless(smaller: &[Option<Figure>]) -> bool {
     let Some(Some(last)) = smaller.last() else { return false };
     if matches!(last.verdict, Verdict::Late | Verdict::Skipped) {
@@ -149,7 +149,7 @@ fn main() -> ExitCode {
         }
     };
     let _inside = runtime.enter();
-    // A peer's panic is an outcome like any other.
+    // A panic of a peer is a result like any other.
     std::panic::set_hook(Box::new(|_| {}));
     let rows = rows(&arguments);
     let summary = report::summary(&rows);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What a parser reported, its pieces appended.
+/// What a parser reported, with all deltas appended.
 #[derive(Default, Clone)]
 pub struct Heard {
     pub reasoning: String,
@@ -18,7 +18,7 @@ pub struct Called {
 }
 
 impl Heard {
-    /// The call at this position, which may be new.
+    /// The call with this index; added if it is new.
     pub fn call(&mut self, index: usize) -> &mut Called {
         while self.calls.len() <= index {
             self.calls.push(Called::default());
@@ -26,8 +26,8 @@ impl Heard {
         &mut self.calls[index]
     }
 
-    /// What differs from the message that was meant; `None` where nothing does. White space at both ends of the
-    /// texts does not count, and arguments are the same where they are the same JSON value.
+    /// The first difference from the expected message, if there is one. White space at the ends of texts is ignored,
+    /// and arguments are compared as JSON values.
     pub fn differs(&self, meant: &Heard) -> Option<String> {
         let mut found = Vec::new();
         for (what, heard, meant) in

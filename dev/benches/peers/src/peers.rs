@@ -1,5 +1,5 @@
-//! The parsers under one interface. Each is used as its own documentation and server do: its incremental
-//! interface, the request's tools given, the parser made ready before the clock starts.
+//! The parsers behind one interface. Each is used as its documentation and its server use it: its incremental
+//! interface, with the tools of the request, and made before the clock starts.
 
 mod dynamo;
 mod dynamo_v2;
@@ -11,11 +11,11 @@ use std::time::Instant;
 use crate::inputs::Input;
 use crate::message::Heard;
 
-/// Why a run is not over.
+/// Why a run did not finish.
 pub enum Stop {
     /// Its time was up.
     Late,
-    /// The parser failed, as it says.
+    /// The parser failed, with this message.
     Failed(String),
 }
 
@@ -46,7 +46,7 @@ pub trait Run {
     fn batch(&mut self, output: &str, heard: &mut Heard) -> Result<(), Stop>;
 }
 
-/// Until when a run may take. Asks for the time once in 64 pieces.
+/// The deadline of a run. The clock is read once in 64 pieces.
 #[derive(Clone, Copy)]
 pub struct Clock {
     until: Instant,
@@ -58,7 +58,7 @@ impl Clock {
         Self { until, fed: 0 }
     }
 
-    /// Counts one piece; whether the time is up.
+    /// Counts one piece. Returns whether the time is up.
     fn late(&mut self) -> bool {
         self.fed += 1;
         self.fed.is_multiple_of(64) && Instant::now() > self.until
@@ -74,7 +74,7 @@ impl Clock {
     }
 }
 
-/// Our parser and then every peer that knows the input's format; with it those that could not be set up, and why.
+/// Our parser, then every peer that knows the format; and the peers that could not be set up, with the reasons.
 pub fn runners(input: &Input) -> (Vec<Runner>, Vec<(&'static str, String)>) {
     let mut runners = Vec::new();
     let mut missing = Vec::new();

@@ -10,7 +10,7 @@ use crate::measure::{Figure, Verdict};
 /// The sizes of the inputs; the middle one is what the summary is about.
 pub const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 
-/// What one parser did with one shape of one format.
+/// The result of one parser for one shape of one format.
 pub struct Row {
     pub format: &'static str,
     pub shape: Shape,
@@ -22,7 +22,7 @@ pub struct Row {
     pub stream: Vec<Option<Figure>>,
     /// Streamed with every tag in a piece of its own, of the middle size.
     pub whole_tags: Option<Figure>,
-    /// At once, of the middle size.
+    /// In one piece, at the middle size.
     pub batch: Option<Figure>,
 }
 
@@ -80,7 +80,7 @@ fn ratio_cell(ratio: Option<f64>) -> String {
     }
 }
 
-/// Whether the message was right: of each size that was streamed, and at once, where they do not agree.
+/// Whether the message was correct: for each streamed size, and in one piece, if these differ.
 fn verdict(row: &Row) -> String {
     let say = |verdict: &Verdict| match verdict {
         Verdict::Right => "yes".to_owned(),
@@ -156,8 +156,8 @@ pub fn tables(rows: &[Row]) -> String {
     out
 }
 
-/// What the run shows, and whether the promises hold: five times the fastest peer that is right on every input, and
-/// fifteen times `dynamo-parsers-v2`.
+/// What the run shows, and whether the promises hold: five times the fastest correct peer on every input, and fifteen
+/// times `dynamo-parsers-v2`.
 pub struct Summary {
     pub text: String,
     pub holds: bool,
@@ -175,7 +175,7 @@ fn right(figure: Option<&Figure>) -> bool {
     figure.is_some_and(|figure| figure.verdict == Verdict::Right)
 }
 
-/// On each input, the fastest of the rows that are right, against ours; ascending.
+/// For each input, the ratio of the fastest other row to ours; ascending.
 fn least(rows: &[Row], column: Column, mut counts: impl FnMut(&Row) -> bool) -> Vec<Least> {
     let time = |row: &Row| column(row).and_then(|figure| figure.median);
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The corpus' cases: outputs, and the grammars that were asked for with them.
+//! The cases of the corpus: outputs, and the grammars that were requested with them.
 
 use std::fs;
 
@@ -11,18 +11,18 @@ use unjinja_runtime::{ChatParser, Tools};
 
 use super::Failure;
 
-/// A row of `cases.jsonl`, as far as a grammar is concerned.
+/// The fields of a row of `cases.jsonl` that matter to grammars.
 pub struct Case {
     pub id: String,
     pub parser: &'static dyn ChatParser,
     pub tools: Tools,
     pub options: GrammarOptions,
     pub output: String,
-    /// Whether the output was written under a grammar, and is whole.
+    /// Whether the output was written under a grammar and is complete.
     pub held: bool,
 }
 
-/// The cases whose template has a parser; `None` where the corpus may be absent and is.
+/// The cases whose template has a parser; `None` if the corpus is absent and may be.
 pub fn cases() -> Result<Option<Vec<Case>>, Failure> {
     let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(None) };
     let text = fs::read_to_string(corpus.join("cases.jsonl"))?;
@@ -59,7 +59,7 @@ impl Case {
         }))
     }
 
-    /// The grammars that hold for the case, those that there are: with its tools, and for any tool.
+    /// The grammars of a case, as far as they exist: with its tools, and for any tool.
     pub fn grammars(&self) -> Result<Vec<(&'static str, Grammar)>, Failure> {
         let with_tools = self.parser.grammar(&self.tools, &self.options).map_err(|e| format!("{}: {e}", self.id))?;
         let mut grammars = vec![("with the tools", with_tools)];
@@ -72,13 +72,13 @@ impl Case {
     }
 }
 
-/// The part of an output that a grammar is about, after what the prompt wrote of it: for a lazy one, from where the
-/// engine starts it; `None` where it never does.
+/// The part of an output that a grammar constrains, without what the prompt already contains. For a lazy grammar it
+/// begins where the engine starts the grammar; `None` if it never does.
 pub fn constrained(engine: &Engine, grammar: &Grammar, output: &str) -> Result<Option<String>, Failure> {
     if !grammar.lazy {
         return Ok(Some(format!("{}{output}", grammar.prefill)));
     }
-    // Any text will do after the trigger.
+    // Any text may follow the trigger.
     let mut session = engine
         .load_lazy(r"root ::= [\x01-\U0010FFFF]*", &triggers(grammar))
         .map_err(|_| "the engine takes no trigger")?;
@@ -93,7 +93,7 @@ pub fn constrained(engine: &Engine, grammar: &Grammar, output: &str) -> Result<O
     Ok(None)
 }
 
-/// Where the first trigger that is in a text lets the grammar begin.
+/// Where the first trigger in a text starts the grammar.
 fn start(grammar: &Grammar, text: &str) -> Result<Option<usize>, Failure> {
     for trigger in &grammar.triggers {
         let found = match trigger {
@@ -112,7 +112,7 @@ fn start(grammar: &Grammar, text: &str) -> Result<Option<usize>, Failure> {
     Ok(None)
 }
 
-/// A grammar's triggers, as the engine has them.
+/// The triggers of a grammar, in the form of the engine.
 pub fn triggers(grammar: &Grammar) -> Vec<Trigger> {
     let trigger = |trigger: &unjinja_runtime::Trigger| match trigger {
         unjinja_runtime::Trigger::Word(word) => Trigger::Word(word.to_string()),

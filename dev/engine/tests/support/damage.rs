@@ -1,15 +1,15 @@
-//! A text, damaged: what a model that does not hold to its format might write.
+//! Damaged texts: what a model might write that does not keep to its format.
 
 use unjinja_testkit::random::Random;
 
-/// What is put in, beside what the text itself has: what formats are made of, and characters of two, three and four
-/// bytes, some of which begin with the same bytes.
+/// What is inserted besides parts of the text itself: the building blocks of formats, and characters of two, three and
+/// four bytes, some of which share their first bytes.
 const STRANGERS: &[char] = &[
     ' ', '\n', '\t', '"', '\'', '\\', '/', '<', '>', '{', '}', '[', ']', '(', ')', ',', ':', '=', '|', '-', '_', '.',
     '0', '7', 'a', 'Z', 'é', 'ü', '▁', '｜', '，', '😀', '\u{1}', '\u{7f}',
 ];
 
-/// `text` with one to three damages.
+/// The text with one to three damages.
 pub fn damaged(text: &str, random: &mut Random) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..=random.below(3) {

@@ -1,10 +1,12 @@
-//! Random grammars, as text: every construct that the engine reads, small enough to be asked about every short text.
-//! Left recursion is kept out, because one kind of it makes the engine hang; `limits.toml` has it. One rule
-//! recurs, in one place: the engine keeps every way to read a text apart, and more recursion has too many.
+//! Random grammars, as text, with every construct that the engine knows. They are so small that all short texts can be
+//! tried.
+//!
+//! There is no left recursion, because one kind of it makes the engine hang (see `limits.toml`). One rule is recursive,
+//! at one place: the engine keeps all ways to read a text apart, and more recursion has too many.
 
 use unjinja_testkit::random::Random;
 
-/// The characters of grammars and of texts. Several share their first bytes.
+/// The characters of grammars and texts. Some share their first bytes.
 pub const ALPHABET: &[char] = &['a', 'b', 'c', 'd', '-', '"', ']', '\\', '\n', 'é', 'ü', 'ß', '｜', '，', '😀', '😁'];
 
 const NAMES: &[&str] = &["root", "a", "b-1", "C", "9"];
@@ -13,7 +15,7 @@ const NAMES: &[&str] = &["root", "a", "b-1", "C", "9"];
 pub fn grammar(random: &mut Random) -> String {
     let count = 1 + random.below(NAMES.len());
     let mut recurs = random.once_in(2);
-    // From the last to the first: what a rule refers to is known.
+    // From the last rule to the first, so that rules refer only to those that exist.
     let mut rules: Vec<(String, bool)> = Vec::new();
     for rule in (0..count).rev() {
         let mut writer = Writer { text: String::new(), random, rule, later: &rules, recurs: &mut recurs };
@@ -25,7 +27,7 @@ pub fn grammar(random: &mut Random) -> String {
     rules.into_iter().rev().map(|(text, _)| text).collect()
 }
 
-/// A grammar with a sign of the notation put in or taken out: often none any more.
+/// A grammar with a character of the notation added or removed. Often it is no grammar any more.
 pub fn damaged(text: &str, random: &mut Random) -> String {
     const SIGNS: &[char] =
         &['"', '(', ')', '[', ']', '{', '}', '|', '*', '+', '?', ',', '\n', '#', '\\', '.', '0', '-', '^'];
@@ -45,19 +47,19 @@ pub fn text(random: &mut Random) -> String {
     (0..random.below(8)).map(|_| *random.pick(ALPHABET)).collect()
 }
 
-/// Writes a rule. Its functions say whether what they wrote has to read something.
+/// Writes a rule. Its functions return whether what they wrote must consume something.
 struct Writer<'a> {
     text: String,
     random: &'a mut Random,
     rule: usize,
-    /// The rules after it, from the last one, and whether each has to read something.
+    /// The rules after this one, the last one first, and whether each must consume something.
     later: &'a [(String, bool)],
-    /// Whether the grammar is still to recur.
+    /// Whether the grammar still has to get its recursion.
     recurs: &'a mut bool,
 }
 
 impl Writer<'_> {
-    /// What a rule or a group consists of, `depth` groups deep.
+    /// The body of a rule or of a group at this depth.
     fn alternatives(&mut self, depth: usize) -> bool {
         let mut needs = true;
         for number in 0..=self.random.below(3) {
@@ -71,11 +73,11 @@ impl Writer<'_> {
 
     fn sequence(&mut self, depth: usize) -> bool {
         if self.random.once_in(12) {
-            // A rule's last alternative that has nothing would go on in the next line.
+            // If the last alternative of a rule is empty, the rule would continue on the next line.
             self.text.push_str("\"\"");
             return false;
         }
-        // Whether something has to be read before what comes next.
+        // Whether something must be consumed before what comes next.
         let mut needs = false;
         for _ in 0..=self.random.below(3) {
             if needs && depth == 0 && *self.recurs {
@@ -113,8 +115,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a quantifier or none after an item. Without a maximum only where the item has to read something: else the
-    /// engine loads some and hangs on others.
+    /// Writes a quantifier after an item, or none. It has no maximum only if the item must consume something. Otherwise
+    /// the engine loads some grammars and hangs on others.
     fn quantified(&mut self, item: bool) -> bool {
         let (small, more) = (self.random.below(3), self.random.below(3));
         let (written, needs) = match self.random.below(if item { 12 } else { 9 }) {
@@ -159,7 +161,7 @@ impl Writer<'_> {
         true
     }
 
-    /// A `-` inside a class is written by its number: where it is literal depends on its neighbours.
+    /// A `-` inside a class is escaped by its number: whether it is literal depends on its neighbours.
     fn class_character(&mut self, c: char) {
         if c == '-' {
             self.text.push_str(r"\x2D");
@@ -168,7 +170,7 @@ impl Writer<'_> {
         }
     }
 
-    /// As it is, or in one of its escapes; always escaped where it is one of `special`.
+    /// The character itself or one of its escapes. Characters in `special` are always escaped.
     fn character(&mut self, c: char, special: &[char]) {
         let code = u32::from(c);
         match self.random.below(8) {

@@ -1,6 +1,6 @@
-//! What the tests share: what the engine and the recogniser say of a text, and texts to ask them about.
+//! Helpers of the tests: the answers of the engine and of the recogniser about a text.
 
-// Every test uses a part of this.
+// Every test uses only some of these.
 #![allow(dead_code, reason = "each test compiles this on its own")]
 
 use unjinja_engine::{Engine, Session};
@@ -12,14 +12,14 @@ pub mod grammars;
 
 pub type Failure = Box<dyn std::error::Error>;
 
-/// What is said of a text.
+/// The answer about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may end.
+    /// The text may end here.
     Complete,
-    /// It may go on.
+    /// The text is not complete.
     Unfinished,
-    /// This byte is the first that does not fit.
+    /// The index of the first byte that does not fit.
     Refused(usize),
 }
 
@@ -32,13 +32,13 @@ impl Verdict {
         }
     }
 
-    /// Of the engine, about a text that is read from where the session stands.
+    /// The engine's answer about a text, from the current state of the session.
     pub fn of_engine(session: &mut Session, text: &str) -> Self {
         let read = session.accept(text.as_bytes());
         Self::new(read, || session.complete())
     }
 
-    /// Of the recogniser, about a whole text, byte by byte.
+    /// The recogniser's answer about a whole text, byte by byte.
     pub fn of_recogniser(grammar: &Grammar, text: &str) -> Self {
         let mut recogniser = grammar.recogniser();
         let refused = text.as_bytes().iter().position(|byte| recogniser.push_bytes(&[*byte]).is_err());
@@ -46,8 +46,8 @@ impl Verdict {
     }
 }
 
-/// What the recogniser says of a grammar that it refuses and that the engine may load, or hang on: the rows of
-/// `limits.toml` that are `stricter` or hang.
+/// The errors of the recogniser for grammars that the engine may load, or hang on: the rows of `limits.toml` that are
+/// `stricter` or hang.
 const STRICTER: &[&str] = &[
     "is left-recursive",
     "the higher count is lower",
@@ -58,7 +58,7 @@ const STRICTER: &[&str] = &[
     "a repetition that makes 2000 rules",
 ];
 
-/// A grammar, as the engine and as the recogniser have it.
+/// A grammar, in the engine and in the recogniser.
 pub struct Both<'engine> {
     engine: &'engine Engine,
     text: String,
@@ -66,14 +66,14 @@ pub struct Both<'engine> {
 }
 
 impl<'engine> Both<'engine> {
-    /// `None` where neither loads it, or where the recogniser may refuse what the engine loads.
+    /// `None` if neither loads it, or if the recogniser may refuse it although the engine loads it.
     ///
     /// # Errors
     ///
     /// One loads it and the other does not.
     pub fn load(engine: &'engine Engine, text: &str) -> Result<Option<Self>, String> {
         match Grammar::parse(text) {
-            // The engine might never come back, see `limits.toml`.
+            // The engine may hang, see `limits.toml`.
             Err(error) if STRICTER.iter().any(|why| error.message.contains(why)) => Ok(None),
             Err(error) => match engine.load(text) {
                 Ok(_) => Err(format!("the engine loads it, the recogniser does not: {error}")),
@@ -90,11 +90,11 @@ impl<'engine> Both<'engine> {
         &self.text
     }
 
-    /// What both say of a text.
+    /// The answer of both about a text.
     ///
     /// # Errors
     ///
-    /// They say different things.
+    /// They disagree.
     pub fn read(&self, text: &str) -> Result<Verdict, String> {
         let mut session = self.engine.load(&self.text).map_err(|_| "the engine loaded it once only")?;
         let (engine, recogniser) =
