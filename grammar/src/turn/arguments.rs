@@ -261,7 +261,7 @@ impl<'a> Turn<'a> {
     }
 
     fn closers(&self, state: StateId) -> Expr {
-        choice(self.state(state).markers.list().iter().map(|marker| text(marker.core.clone())))
+        choice(self.state(state).markers.list().iter().map(|marker| text(marker.consumed())))
     }
 
     /// A value that fits a schema. `None` if there is none.
