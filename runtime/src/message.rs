@@ -45,6 +45,15 @@ pub struct Message {
 }
 
 /// One call of a tool.
+///
+/// ```
+/// use unjinja_runtime::ToolCall;
+///
+/// let mut call = ToolCall::new("get_weather", r#"{"city": "Par"#);
+/// call.complete = false; // the output ended here
+/// assert!(call.arguments_value().is_err());
+/// assert_eq!(call.closed_arguments(), r#"{"city": "Par"}"#);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     /// The call's id, if the model wrote one.
@@ -83,6 +92,18 @@ impl ToolCall {
 ///
 /// Under serde it is `{"kind": "unknown_tool", "call": 0, "detail": "name"}`. An absent `call` and an empty `detail`
 /// are left out.
+///
+/// ```
+/// use unjinja_runtime::{Diagnostic, DiagnosticKind};
+///
+/// let diagnostic = Diagnostic::new(DiagnosticKind::UnknownTool, Some(0), "get_wether");
+/// assert!(diagnostic.to_string().contains("get_wether"));
+/// assert_eq!(
+///     serde_json::to_value(&diagnostic)?,
+///     serde_json::json!({"kind": "unknown_tool", "call": 0, "detail": "get_wether"}),
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Its kind.

@@ -11,8 +11,15 @@ use code_fence::Fence;
 ///
 /// ```
 /// use unjinja_runtime::{Options, Tools};
+///
 /// let tools = Tools::from_json(r#"[{"type": "function", "function": {"name": "now"}}]"#)?;
-/// let options = Options::new().tools(&tools).thinking(true);
+/// let options = Options::new()
+///     .tools(&tools) // their schemas type the arguments
+///     .thinking(true) // how the template's switch was set
+///     .parallel_tool_calls(false); // a second call is reported with a diagnostic
+///
+/// // Or pass the end of the prompt: it says where the output begins, and takes precedence over `thinking`.
+/// let options = options.generation_prompt("<|im_start|>assistant\n<think>\n");
 /// # Ok::<(), unjinja_runtime::ToolsError>(())
 /// ```
 #[derive(Clone, Debug)]

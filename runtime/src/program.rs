@@ -98,6 +98,20 @@ impl Program {
 pub struct StateId(pub u16);
 
 /// Facts about a model that its spec states.
+///
+/// ```
+/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # static PROGRAM: Program = Program::new(
+/// #     ModelInfo::named("plain"),
+/// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+/// #     StateId(0),
+/// # );
+/// # let parser = Interpreter::from_static(&PROGRAM);
+/// use unjinja_runtime::ChatParser;
+///
+/// let info = parser.info();
+/// println!("{}: keep {:?} in the output", info.name, info.preserved_tokens);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ModelInfo {
     /// Name of the spec.

@@ -37,6 +37,15 @@ struct Inner {
 }
 
 /// One tool.
+///
+/// ```
+/// use unjinja_runtime::{Tool, Tools};
+///
+/// let parameters = serde_json::json!({"type": "object", "properties": {"city": {"type": "string"}}});
+/// let tools = Tools::new(vec![Tool::new("get_weather", parameters), Tool::new("now", serde_json::json!({}))])?;
+/// assert_eq!(tools.len(), 2);
+/// # Ok::<(), unjinja_runtime::ToolsError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
     /// The name by which it is called.
@@ -279,6 +288,14 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// Everything that is wrong with a list of tools, in the order of the list.
+///
+/// ```
+/// use unjinja_runtime::Tools;
+///
+/// let error = Tools::from_json(r#"[{"name": "now"}, {"name": "now"}]"#).unwrap_err();
+/// assert_eq!(error.problems()[0].path(), "tools[1].name");
+/// println!("{error}"); // every problem, with its cause and what to do
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsError {
     problems: Vec<ToolsProblem>,

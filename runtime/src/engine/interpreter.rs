@@ -11,6 +11,22 @@ use crate::program::{Action, ArgumentKind, Hole, Program, StateId, Transition};
 
 /// A parser that runs a [`Program`] without compiled code. It owns the program, is cheap to clone, and is
 /// `Send + Sync + 'static`.
+///
+/// ```
+/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_2::*};
+///
+/// // Usually a program comes from a spec: `unjinja_codegen::program(&spec)?`.
+/// static PROGRAM: Program = Program::new(
+///     ModelInfo::named("plain"),
+///     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+///     StateId(0),
+/// );
+/// let parser = Interpreter::new(PROGRAM.clone());
+///
+/// // It owns its program, so it can be sent to another thread.
+/// let message = std::thread::spawn(move || parser.parse("Hello".into(), &Options::new())).join().expect("no panic");
+/// assert_eq!(message.content, "Hello");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Interpreter {
     program: Source,

@@ -15,6 +15,36 @@ use crate::program::{Entry, ModelInfo, Program, StateId};
 /// A parser in the middle of a turn.
 ///
 /// However the text is cut, the events add up to the same message, and no event is taken back.
+///
+/// ```
+/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # static END: Markers = Markers::new(const { &[Marker::new("</think>")] });
+/// # static TO_CONTENT: &[Transition] = &[Transition::new("reasoning.end", const { &[Action::CloseReasoning] }, StateId(0))];
+/// # static PROGRAM: Program = Program::new(
+/// #     ModelInfo::named("thinks"),
+/// #     const { &[
+/// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[]),
+/// #         State::new("REASONING", Some(Hole::Text(Channel::Reasoning))).markers(&END, TO_CONTENT).end(&[]),
+/// #     ] },
+/// #     StateId(0),
+/// # ).starting_in(StateId(1));
+/// # let parser = Interpreter::from_static(&PROGRAM);
+/// use unjinja_runtime::{Message, Options, Stream};
+///
+/// // A generated module has `stream(&options)`, which does the same.
+/// let mut stream = Stream::new(parser, &Options::new());
+/// let mut message = Message::default();
+/// for piece in ["Rain?</th", "ink>Take", " an umbrella."] {
+///     stream.push(piece, |event| message.apply(&event));
+/// }
+/// stream.finish(|event| message.apply(&event));
+/// assert_eq!(message.reasoning_content, "Rain?");
+/// assert_eq!(message.content, "Take an umbrella.");
+///
+/// // Another turn with the same options. Text that was held back comes back.
+/// stream.push("Well</thi", |_| {});
+/// assert_eq!(stream.reset(), b"</thi");
+/// ```
 pub struct Stream<M> {
     machine: M,
     core: Core,
@@ -264,12 +294,43 @@ fn last_of(text: &str, part: &str) -> Option<usize> {
 }
 
 /// Parses a whole output. Bytes that are not UTF-8 become U+FFFD, with a diagnostic.
+///
+/// ```
+/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # static PROGRAM: Program = Program::new(
+/// #     ModelInfo::named("plain"),
+/// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+/// #     StateId(0),
+/// # );
+/// # let parser = Interpreter::from_static(&PROGRAM);
+/// use unjinja_runtime::{DiagnosticKind, Options, parse};
+///
+/// // Any bytes are accepted.
+/// let message = parse(parser, b"caf\xE9", &Options::new());
+/// assert_eq!(message.content, "caf\u{FFFD}");
+/// assert_eq!(message.diagnostics[0].kind, DiagnosticKind::InvalidUtf8);
+/// ```
 pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
     borrow(&machine, output.into(), options).into_owned()
 }
 
 /// Parses a whole output. The message borrows text and arguments that appear unchanged in `output`; only what must be
 /// translated is allocated.
+///
+/// ```
+/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # static PROGRAM: Program = Program::new(
+/// #     ModelInfo::named("plain"),
+/// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+/// #     StateId(0),
+/// # );
+/// # let parser = Interpreter::from_static(&PROGRAM);
+/// use std::borrow::Cow;
+/// use unjinja_runtime::{Options, parse_borrowed};
+///
+/// let message = parse_borrowed(parser, "Hello!", &Options::new());
+/// assert!(matches!(message.content, Cow::Borrowed("Hello!")));
+/// ```
 pub fn parse_borrowed<'t, M: Machine>(
     machine: M,
     output: impl Into<Chunk<'t>>,
@@ -328,6 +389,36 @@ pub fn read_at_once<M: Machine>(
 const HEAD: usize = 256;
 
 /// Any model's parser.
+///
+/// ```
+/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # static PROGRAM: Program = Program::new(
+/// #     ModelInfo::named("plain"),
+/// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+/// #     StateId(0),
+/// # );
+/// use unjinja_runtime::{ChatParser, Event, Options};
+///
+/// // Parsers of several models in one list: here one that is interpreted.
+/// let parsers: Vec<Box<dyn ChatParser>> = vec![Interpreter::from_static(&PROGRAM).to_boxed()];
+/// let parser = parsers.iter().find(|parser| parser.info().name == "plain").ok_or("no such model")?;
+///
+/// let options = Options::new();
+/// assert_eq!(parser.parse("Hello!".into(), &options).content, "Hello!");
+///
+/// let mut text = String::new();
+/// let mut stream = parser.stream(&options);
+/// let mut sink = |event: Event<'_>| {
+///     if let Event::Content(piece) = event {
+///         text.push_str(piece);
+///     }
+/// };
+/// stream.push("Hel", &mut sink);
+/// stream.push_bytes(b"lo!", &mut sink);
+/// stream.finish(&mut sink);
+/// assert_eq!(text, "Hello!");
+/// # Ok::<(), &str>(())
+/// ```
 pub trait ChatParser: Send + Sync {
     /// The program that the parser runs.
     fn program(&self) -> &Program;

@@ -12,6 +12,23 @@ pub enum Channel {
 }
 
 /// One piece of a message. Pieces come in the order of the text and are never taken back.
+///
+/// ```
+/// use unjinja_runtime::Event;
+///
+/// fn print(event: Event<'_>) {
+///     match event {
+///         Event::Reasoning(text) | Event::Content(text) => print!("{text}"),
+///         Event::ToolCallStart { name, .. } => print!("\n{name} "),
+///         Event::ToolCallArguments { json, .. } => print!("{json}"),
+///         Event::ToolCallEnd { complete: false, .. } => println!(" (cut short)"),
+///         Event::Diagnostic(diagnostic) => eprintln!("{diagnostic}"),
+///         // Further kinds of events may come with a new version.
+///         _ => {}
+///     }
+/// }
+/// print(Event::Content("Hello!"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {

@@ -4,6 +4,13 @@
 use std::borrow::Cow;
 
 /// What activates a lazy grammar.
+///
+/// ```
+/// use unjinja_runtime::Trigger;
+///
+/// let trigger = Trigger::of_word("<tool_call>");
+/// assert_eq!((trigger.kind(), trigger.value()), ("word", "<tool_call>"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// This text, wherever it occurs. The grammar begins with it.
