@@ -8,10 +8,12 @@
 //! cargo bench -p unjinja-benches --bench speed -- --format qwen3 --rounds 31
 //! cargo bench -p unjinja-benches --bench speed -- --mixture          # realistic turns alone
 //! cargo bench -p unjinja-benches --bench speed --features corpus -- --mixture   # and those of the corpus
+//! cargo bench -p unjinja-benches --bench speed -- --interpreted      # the interpreter, compared with compiled code
 //! ```
 
 #[cfg(feature = "corpus")]
 mod corpus;
+mod interpreted;
 mod mixture;
 mod plot;
 mod report;
@@ -22,6 +24,7 @@ mod subjects;
 use std::path::{Path, PathBuf};
 
 use report::Row;
+use subjects::Subject;
 use unjinja_testkit::Failure;
 use unjinja_testkit::workloads::{self, Format, Shape};
 
@@ -40,6 +43,7 @@ struct Wanted {
     shape: Option<String>,
     shapes: bool,
     mixture: bool,
+    interpreted: bool,
     write: bool,
 }
 
@@ -52,6 +56,7 @@ impl Wanted {
             shape: None,
             shapes: false,
             mixture: false,
+            interpreted: false,
             write: false,
         };
         let mut arguments = arguments.peekable();
@@ -66,6 +71,7 @@ impl Wanted {
                 "--shape" => wanted.shape = Some(value()?),
                 "--shapes" => wanted.shapes = true,
                 "--mixture" => wanted.mixture = true,
+                "--interpreted" => wanted.interpreted = true,
                 "--table" => {}
                 "--write" => wanted.write = true,
                 _ => return Err(format!("{argument}: not known; see the head of benches/speed/main.rs").into()),
@@ -88,13 +94,16 @@ fn root() -> PathBuf {
 fn realistic_turns() -> Result<Vec<(&'static str, Vec<mixture::Turn>)>, Failure> {
     let mut own = Vec::new();
     for format in Format::all(&root().join("templates"))? {
-        let subject = subjects::subject(&format.name).ok_or_else(|| format!("no parser for {}", format.name))?;
-        own.extend(mixture::of_format(&format, subject)?);
+        own.extend(mixture::of_format(&format, subject(&format.name)?)?);
     }
     let groups = vec![("our own templates", own)];
     #[cfg(feature = "corpus")]
     let groups = groups.into_iter().chain([("the corpus", corpus::turns()?)]).collect();
     Ok(groups)
+}
+
+fn subject(name: &str) -> Result<Subject, Failure> {
+    Ok(subjects::subject(name).ok_or_else(|| format!("no parser for {name}"))?)
 }
 
 fn main() -> Result<(), Failure> {
@@ -103,9 +112,13 @@ fn main() -> Result<(), Failure> {
         print!("{}", mixture::table(&realistic_turns()?, wanted.rounds));
         return Ok(());
     }
+    if wanted.interpreted {
+        print!("{}", interpreted::table(wanted.rounds, subject)?);
+        return Ok(());
+    }
     let mut rows: Vec<Row> = Vec::new();
     for format in Format::all(&root().join("templates"))? {
-        let subject = subjects::subject(&format.name).ok_or_else(|| format!("no parser for {}", format.name))?;
+        let subject = subject(&format.name)?;
         for shape in Shape::all(&format.markers) {
             if !wanted.includes(&format.name, &shape) {
                 continue;

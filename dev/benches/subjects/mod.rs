@@ -6,7 +6,7 @@
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 use unjinja::abi_2::Machine;
-use unjinja::{BorrowedMessage, Event, Message, Options, Stream};
+use unjinja::{BorrowedMessage, Event, Message, Options, Program, Stream};
 
 /// A compiled parser.
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct Subject {
     pub borrow: for<'t> fn(&'t str, &Options) -> BorrowedMessage<'t>,
     /// Pushes an output in pieces of about this many bytes.
     pub stream: fn(&str, usize, &Options, &mut Sink),
+    /// The program that it was compiled from.
+    pub program: &'static Program,
 }
 
 macro_rules! subjects {
@@ -28,7 +30,8 @@ macro_rules! subjects {
             name: stringify!($name),
             parse: |output, options| unjinja_app::$name::parse(output, options),
             borrow: |output, options| unjinja_app::$name::parse_borrowed(output, options),
-            stream: stream::<unjinja_app::$name::Parser>,
+            stream: |output, size, options, sink| stream(unjinja_app::$name::Parser, output, size, options, sink),
+            program: &unjinja_app::$name::PROGRAM,
         }),*];
     };
 }
@@ -70,8 +73,9 @@ impl Sink {
     }
 }
 
-fn stream<M: Machine + Default>(output: &str, size: usize, options: &Options, sink: &mut Sink) {
-    let mut stream = Stream::new(M::default(), options);
+/// Pushes an output in pieces of about this many bytes.
+pub fn stream<M: Machine>(machine: M, output: &str, size: usize, options: &Options, sink: &mut Sink) {
+    let mut stream = Stream::new(machine, options);
     for piece in pieces(output, size) {
         stream.push(piece, |event| sink.take(&event));
     }

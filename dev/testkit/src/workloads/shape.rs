@@ -127,6 +127,11 @@ impl Shape {
         }
     }
 
+    /// Whether nearly all of the output is one long string argument.
+    pub fn is_one_string(&self) -> bool {
+        matches!(self, Shape::CodeArgument | Shape::ProseArgument)
+    }
+
     /// Whether the output is made to hurt.
     pub fn is_adversarial(&self) -> bool {
         use Shape::*;
