@@ -32,7 +32,7 @@ pub(crate) fn rules(grammar: &str) -> Vec<(String, String)> {
     let drawn = rules.map(|(name, body)| {
         let parts: Vec<Track> = vec![Box::new(SimpleStart), Reader { rest: body }.choice(), Box::new(SimpleEnd)];
         let track = Sequence::new(parts);
-        // The attributes come in no fixed order, so each is replaced by itself.
+        // Only one attribute is set, because they are written in no fixed order. The width includes the diagram's margins.
         let width = format!("width: {}px", track.width() + 2 * MARGIN);
         let mut diagram = Diagram::new(track);
         diagram.attr("style".to_owned()).or_insert(width);

@@ -36,7 +36,7 @@ struct Graph {
 #[derive(Clone)]
 enum Edge {
     Nothing,
-    Act(Action),
+    Action(Action),
     Literal(usize),
     Hole(usize),
 }
@@ -79,9 +79,9 @@ impl Graph {
                 self.edge(from, Edge::Hole(self.holes.len() - 1), to);
                 to
             }
-            Expr::Act(action) => {
+            Expr::Action(action) => {
                 let to = self.node();
-                self.edge(from, Edge::Act(action.clone()), to);
+                self.edge(from, Edge::Action(action.clone()), to);
                 to
             }
             Expr::Sequence(items) => items.iter().fold(from, |at, item| self.add(item, at)),
@@ -126,7 +126,7 @@ impl Graph {
             for (edge, to) in self.edges[at].iter().rev() {
                 match edge {
                     Edge::Nothing => stack.push((*to, actions.clone())),
-                    Edge::Act(action) => {
+                    Edge::Action(action) => {
                         let mut actions = actions.clone();
                         actions.push(action.clone());
                         stack.push((*to, actions));

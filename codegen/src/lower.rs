@@ -27,7 +27,7 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
         let hole = Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Reasoning), until });
         let close = sequence(vec![
             marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
-            Expr::Act(Action::CloseReasoning),
+            Expr::Action(Action::CloseReasoning),
         ]);
         if reasoning.start.trim().is_empty() {
             first = sequence(vec![hole, close.optional()]).optional();
@@ -38,7 +38,7 @@ pub(crate) fn plan(spec: &FormatSpec) -> Plan {
             }
             parts.push(sequence(vec![
                 marker(spec, MarkerKey::ReasoningStart, Role::ReasoningStart),
-                Expr::Act(Action::OpenReasoning),
+                Expr::Action(Action::OpenReasoning),
                 hole,
                 close.optional(),
             ]));
@@ -116,8 +116,8 @@ fn native_calls(spec: &FormatSpec) -> Expr {
         strict: bare,
     })));
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
-    let end_call = || Expr::Act(Action::EndCall);
-    let speculate = || Expr::Act(Action::Speculate);
+    let end_call = || Expr::Action(Action::EndCall);
+    let speculate = || Expr::Action(Action::Speculate);
     let body = sequence(vec![object.clone(), end.clone().optional(), end_call()]);
     let closing = || symbol("]", Role::Inner).optional();
     if tools.tools_array_wrapped && !bare {
@@ -171,7 +171,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         sequence(vec![
             marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
             hole(Hole::Id),
-            Expr::Act(Action::Id),
+            Expr::Action(Action::Id),
             marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
         ])
     };
@@ -202,13 +202,17 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
     // A model may leave out this id. Then the suffix of the id ends the name.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
-            sequence(vec![marker(spec, MarkerKey::CallIdPrefix, Role::Inner), hole(Hole::Id), Expr::Act(Action::Id)])
-                .optional(),
+            sequence(vec![
+                marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
+                hole(Hole::Id),
+                Expr::Action(Action::Id),
+            ])
+            .optional(),
             marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
         ]),
         _ => Expr::empty(),
     };
-    let mut body = vec![hole(Hole::Name), Expr::Act(named), name_suffix.clone(), between];
+    let mut body = vec![hole(Hole::Name), Expr::Action(named), name_suffix.clone(), between];
     let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
     let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
     let close = marker(spec, MarkerKey::FunctionClose, Role::Inner);
@@ -231,7 +235,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
             close.optional(),
             id_at(CallIdPosition::PostArgs).optional(),
             call_end.optional(),
-            Expr::Act(Action::EndCall),
+            Expr::Action(Action::EndCall),
         ]);
     } else {
         let argument = argument(spec);
@@ -244,7 +248,7 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         body.push(args_start.optional());
         body.push(list);
         body.push(args_end.optional());
-        let end = || Expr::Act(Action::EndCall);
+        let end = || Expr::Action(Action::EndCall);
         let expression = tools.format == ToolFormat::CallExpression;
         let mut closings = Vec::new();
         if !is_empty(&close) {
@@ -255,11 +259,11 @@ fn tagged_calls(spec: &FormatSpec) -> Expr {
         }
         // The bracket that closes an expression is required. Closing tags are not: models forget them.
         if !expression {
-            closings.push(Expr::Act(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
+            closings.push(Expr::Action(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
         }
         body.push(Expr::Choice(closings));
     }
-    let speculate = || Expr::Act(Action::Speculate);
+    let speculate = || Expr::Action(Action::Speculate);
     let first = sequence([vec![section, header.clone()], body.clone()].concat());
     let first = match alone {
         Some(prefix) => {
@@ -285,11 +289,11 @@ fn argument(spec: &FormatSpec) -> Expr {
             _ => Hole::Value,
         };
         sequence(vec![
-            Expr::Act(Action::Argument(kind)),
+            Expr::Action(Action::Argument(kind)),
             inner(suffix),
             inner(MarkerKey::ArgumentValuePrefix),
             hole(reads),
-            Expr::Act(Action::EndArgument),
+            Expr::Action(Action::EndArgument),
             confirmed(inner(MarkerKey::ArgumentValueSuffix)),
         ])
     };
@@ -346,7 +350,7 @@ fn sequence(items: Vec<Expr>) -> Expr {
                 out.push(Expr::Option(Box::new(sequence(vec![*inner]))));
             }
             other => {
-                if !matches!(other, Expr::Act(_)) {
+                if !matches!(other, Expr::Action(_)) {
                     layout.clear();
                 }
                 out.push(other);

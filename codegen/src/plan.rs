@@ -21,7 +21,7 @@ pub enum Expr {
     /// A place that the model fills in.
     Hole(Hole),
     /// An action of the parser at this point. It consumes no text.
-    Act(Action),
+    Action(Action),
     /// All of these, one after the other.
     Sequence(Vec<Expr>),
     /// One of these.

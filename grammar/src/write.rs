@@ -117,8 +117,8 @@ impl Writer<'_> {
             let all = Class::ranges([('\0', char::MAX)]);
             return self.class(&if class.is_negated() { all } else { all.negate() });
         }
-        // llama.cpp compares only the first byte of a code point with a negated class. A class like `[^é]` would also
-        // exclude `ü`. So such classes are written without negation.
+        // llama.cpp also decides about a code point of which only the first bytes are known. There a negated class refuses
+        // whatever begins like a code point that it excludes: `[^é]` also refuses `ü`. So it is written without negation.
         if class.is_negated() && class.as_ranges().iter().any(|(_, last)| !last.is_ascii()) && !class.is_empty() {
             return self.class(&Class::ranges(class.positive()));
         }

@@ -319,7 +319,7 @@ fn state_doc(state: &State) -> String {
         Some(Hole::Python) => " The arguments, as one Python literal.".to_owned(),
         Some(Hole::Object(_)) => " A call, as one object.".to_owned(),
         None if state.exact => " The start of the turn.".to_owned(),
-        None => " Between two markers: only markers may come here.".to_owned(),
+        None => " Only markers may come here.".to_owned(),
     }
 }
 

@@ -38,7 +38,7 @@ enum Outcome {
     Hangs,
 }
 
-/// A text, or a long text given by its parts.
+/// A text, written out or as a repetition.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Text {

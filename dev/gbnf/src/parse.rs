@@ -388,7 +388,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Spaces and comments, and line ends where they may stand.
+    /// Skips spaces and comments, and line ends where they are allowed.
     fn space(&mut self, newlines: bool) {
         while let Some(character) = self.peek() {
             match character {

@@ -38,7 +38,7 @@ fn spellings(value: &Value) -> [String; 3] {
     [value.to_string(), spaced, format!("{value:#}")]
 }
 
-/// As Python writes JSON: a blank behind each comma and colon.
+/// JSON as Python writes it: a space after each comma and colon.
 fn spell(value: &Value, out: &mut String) {
     match value {
         Value::Array(items) => {
@@ -96,7 +96,7 @@ fn reordered(value: &Value) -> Vec<Value> {
     orders.into_iter().map(|order| Value::Object(order.into_iter().collect())).collect()
 }
 
-/// The names of properties as they come, those that are only required behind the others.
+/// The names of properties in order; those that are only required come last.
 fn names<'s>(schema: &'s Value, keyword: &str, found: &mut Vec<&'s str>) {
     match schema {
         Value::Object(keywords) => {

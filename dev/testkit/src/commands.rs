@@ -2,7 +2,7 @@
 //! to print) are tests and documentation at once.
 //!
 //! A command is one line: `unjinja ARGUMENTS`, with `NAME=VALUE` in front for a variable of the environment and `< FILE` or
-//! `> FILE` behind it; `cat FILE`; `mkdir FOLDER`; or `sed -i s/FROM/TO/g FILE`, which replaces a plain text that the file
+//! `> FILE` after it; `cat FILE`; `mkdir FOLDER`; or `sed -i s/FROM/TO/g FILE`, which replaces a plain text that the file
 //! has to contain.
 
 use std::fs;

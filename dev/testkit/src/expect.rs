@@ -34,7 +34,7 @@ fn difference(path: &Path, found: &str) -> Result<Option<String>, Failure> {
     Ok((found != expected).then(|| format!("-- expected\n{expected}\n-- found\n{found}")))
 }
 
-/// Compares a text with the part of a committed file that stands between the lines `<!-- NAME -->` and
+/// Compares a text with the part of a committed file between the lines `<!-- NAME -->` and
 /// `<!-- end of NAME -->`.
 ///
 /// # Errors
@@ -49,7 +49,7 @@ pub fn part(path: &Path, name: &str, found: &str) -> Result<(), Failure> {
     file(path, &format!("{before}{from}{found}{to}{after}"))
 }
 
-/// Runs a folder of cases. Each file with the extension `input` is a case; beside each `NAME.input` stands
+/// Runs a folder of cases. Each file with the extension `input` is a case; beside each `NAME.input` is
 /// `NAME.expected`, which holds what `run` returns. `run` is given the case's file name and text.
 ///
 /// # Errors

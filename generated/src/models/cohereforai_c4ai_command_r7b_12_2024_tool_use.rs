@@ -32,19 +32,19 @@ const CONTENT: StateId = StateId(0);
 /// Reasoning.
 const REASONING: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_SECTION_START: StateId = StateId(3);
 
 /// A call, as one object.
 const CALL: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_CALL: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(6);
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; searched for by `<` (memchr).

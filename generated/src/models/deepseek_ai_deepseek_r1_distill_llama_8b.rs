@@ -35,13 +35,13 @@ const CONTENT: StateId = StateId(1);
 /// Reasoning.
 const REASONING: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_SECTION_START: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_START: StateId = StateId(5);
 
 /// The name of the called function.
@@ -50,10 +50,10 @@ const CALL_NAME: StateId = StateId(6);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(7);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(8);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(9);
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.

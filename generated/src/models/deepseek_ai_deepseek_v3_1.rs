@@ -35,10 +35,10 @@ const CONTENT: StateId = StateId(1);
 /// Reasoning.
 const REASONING: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_SECTION_START: StateId = StateId(4);
 
 /// The name of the called function.
@@ -47,10 +47,10 @@ const CALL_NAME: StateId = StateId(5);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(6);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(7);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(8);
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.

@@ -29,16 +29,16 @@ pub fn stream(options: &Options) -> Stream<Parser> {
 /// Answer text.
 const CONTENT: StateId = StateId(0);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_SECTION_START: StateId = StateId(2);
 
 /// A call, as one object.
 const CALL: StateId = StateId(3);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_CALL: StateId = StateId(4);
 
 /// The markers of this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`, `functools`; searched for by `<` and `f` (memchr2).

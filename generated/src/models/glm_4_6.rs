@@ -41,16 +41,16 @@ const CALL_NAME: StateId = StateId(3);
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(6);
 
 /// The value of an argument, as raw text.
 const ARGUMENT_VALUE: StateId = StateId(7);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS_VALUE_SUFFIX: StateId = StateId(8);
 
 /// The markers of this state: `<|assistant|>`, `<think>`, `<tool_call>`; compared with the text at the current position.

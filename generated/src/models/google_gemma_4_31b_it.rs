@@ -35,16 +35,16 @@ const CONTENT: StateId = StateId(1);
 /// Reasoning.
 const REASONING: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(6);
 
 /// The name of an argument.
@@ -53,10 +53,10 @@ const ARGUMENT_NAME: StateId = StateId(7);
 /// The value of an argument, as a literal.
 const ARGUMENT_VALUE: StateId = StateId(8);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENT_VALUE: StateId = StateId(9);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(10);
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.

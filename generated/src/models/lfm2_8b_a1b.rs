@@ -32,16 +32,16 @@ const START: StateId = StateId(0);
 /// Answer text.
 const CONTENT: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(3);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(5);
 
 /// The name of an argument.
@@ -50,7 +50,7 @@ const ARGUMENT_NAME: StateId = StateId(6);
 /// The value of an argument, as a literal.
 const ARGUMENT_VALUE: StateId = StateId(7);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENT_VALUE: StateId = StateId(8);
 
 /// The markers of this state: `<|im_end|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`; compared with the text at the current position.

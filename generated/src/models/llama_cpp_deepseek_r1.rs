@@ -35,7 +35,7 @@ const CONTENT: StateId = StateId(1);
 /// Reasoning.
 const REASONING: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`; compared with the text at the current position.

@@ -32,7 +32,7 @@ const START: StateId = StateId(0);
 /// Answer text.
 const CONTENT: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
 /// The name of the called function.
@@ -41,7 +41,7 @@ const CALL_NAME: StateId = StateId(3);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(5);
 
 /// The markers of this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`; compared with the text at the current position.

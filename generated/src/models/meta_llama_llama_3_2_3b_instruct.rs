@@ -32,7 +32,7 @@ const START: StateId = StateId(0);
 /// Answer text.
 const CONTENT: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
 /// A call, as one object.
@@ -41,13 +41,13 @@ const CALL: StateId = StateId(3);
 /// A call, as one object.
 const CALL_2: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_CALL: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(6);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_CALL_3: StateId = StateId(7);
 
 /// The markers of this state: `<|eot_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; compared with the text at the current position.

@@ -32,7 +32,7 @@ const START: StateId = StateId(0);
 /// Answer text.
 const CONTENT: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
 /// The markers of this state: `<|end|>`, `<|assistant|>`; compared with the text at the current position.

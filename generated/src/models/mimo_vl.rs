@@ -32,22 +32,22 @@ const START: StateId = StateId(0);
 /// Answer text.
 const CONTENT: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_START: StateId = StateId(3);
 
 /// A call, as one object.
 const CALL: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_CALL: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(6);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(7);
 
 /// The markers of this state: `<|im_end|>`, `<|im_start|>assistant`, `<tool_call>`; compared with the text at the current position.

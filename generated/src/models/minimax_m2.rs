@@ -32,25 +32,25 @@ const CONTENT: StateId = StateId(0);
 /// Reasoning.
 const REASONING: StateId = StateId(1);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(3);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_SECTION_START: StateId = StateId(4);
 
 /// The name of the called function.
 const CALL_NAME_2: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(6);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(7);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(8);
 
 /// The value of an argument, as raw text.

@@ -38,7 +38,7 @@ const CALL_NAME: StateId = StateId(2);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(3);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(4);
 
 /// The markers of this state: `[THINK]`, `[TOOL_CALLS]`; searched for by `[` (memchr).

@@ -29,13 +29,13 @@ pub fn stream(options: &Options) -> Stream<Parser> {
 /// Answer text.
 const CONTENT: StateId = StateId(0);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_SECTION_START: StateId = StateId(1);
 
 /// A call, as one object.
 const CALL: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_CALL: StateId = StateId(3);
 
 /// The markers of this state: `[TOOL_CALLS]`; searched for by `[` (memchr).

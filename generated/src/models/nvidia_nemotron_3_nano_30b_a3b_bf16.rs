@@ -35,28 +35,28 @@ const CONTENT: StateId = StateId(1);
 /// Reasoning.
 const REASONING: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_START: StateId = StateId(5);
 
 /// The name of the called function.
 const CALL_NAME_2: StateId = StateId(6);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(7);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(8);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(9);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(10);
 
 /// The value of an argument, as raw text.

@@ -41,10 +41,10 @@ const CALL_NAME: StateId = StateId(3);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(4);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(6);
 
 /// The markers of this state: `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`; compared with the text at the current position.

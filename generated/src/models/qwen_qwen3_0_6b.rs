@@ -35,22 +35,22 @@ const CONTENT: StateId = StateId(1);
 /// Reasoning.
 const REASONING: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_START: StateId = StateId(4);
 
 /// A call, as one object.
 const CALL: StateId = StateId(5);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_CALL: StateId = StateId(6);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(7);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(8);
 
 /// The markers of this state: `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`; compared with the text at the current position.

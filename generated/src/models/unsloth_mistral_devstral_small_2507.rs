@@ -35,7 +35,7 @@ const CALL_NAME: StateId = StateId(1);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(2);
 
-/// Between two markers: only markers may come here.
+/// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(3);
 
 /// The markers of this state: `[TOOL_CALLS]`; searched for by `[` (memchr).

@@ -276,7 +276,7 @@ impl<'s> Schemas<'s, '_> {
                 _ => known = false,
             }
         }
-        // Other keywords are not negated: they are assumed to be able to fail.
+        // Other keywords are not negated. Their negation is assumed to hold, so more is accepted.
         if !known {
             // Values that the schema lists are still tested against it.
             branch.add(Condition::Not(schema));

@@ -45,8 +45,8 @@ impl<'s> Schemas<'s, '_> {
             None => Ok::<_, ()>(None),
             Some(Bound { value, exclusive }) => {
                 let whole = value.truncated().ok_or(())?;
-                // Truncation rounds towards zero: a lower bound moves inwards if it is negative, an upper bound if it
-                // is positive.
+                // Truncation rounds towards zero. So a negative lower bound and a positive upper bound move inwards. The
+                // others move outwards, which one step corrects.
                 let inside = !value.fraction.is_empty() && value.negative != (side > 0);
                 let on = value.fraction.is_empty() && *exclusive;
                 Ok(Some(if on || inside { whole.checked_add(side).ok_or(())? } else { whole }))

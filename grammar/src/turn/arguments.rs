@@ -97,7 +97,7 @@ impl<'a> Turn<'a> {
         let mut alternatives: Vec<Alternative> = Vec::new();
         let mut next_state: Option<StateId> = None;
         for (marker, transition) in self.transitions(Position::new(state)) {
-            let kind = transition.actions.iter().find_map(|act| match act {
+            let kind = transition.actions.iter().find_map(|action| match action {
                 Action::Argument(kind) => Some(*kind),
                 _ => None,
             })?;

@@ -15,7 +15,7 @@ impl<'a> Turn<'a> {
         let start = at.state == self.program.start && self.limits.response.is_none();
         let mut transitions = self.transitions(at);
         if at.state == self.program.start && self.limits.response.is_some() {
-            // A repeated turn start would be read as text, so it is not part of the answer.
+            // A repeated turn start would be read as text before the answer, so it is not allowed.
             transitions.retain(|(marker, transition)| !is_irrelevant(transition) || marker.confirm == Confirm::End);
         }
         if let Some((transition, _)) = otherwise

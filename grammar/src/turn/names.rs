@@ -47,7 +47,7 @@ impl<'a> Turn<'a> {
             for (marker, transition) in self.transitions(at) {
                 let mut alternative = vec![text(&*name)];
                 if let Some(Action::StartLabelled { prefix, separator }) =
-                    transition.actions.iter().find(|act| matches!(act, Action::StartLabelled { .. }))
+                    transition.actions.iter().find(|action| matches!(action, Action::StartLabelled { .. }))
                 {
                     let digits = some(Class::ranges([('0', '9')]));
                     let index = sequence([text(separator.clone()), digits]);

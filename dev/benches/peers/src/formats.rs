@@ -7,34 +7,34 @@ pub struct Format {
     pub name: &'static str,
     /// The model of `unjinja-generated` that reads it.
     pub ours: &'static str,
-    /// The prompt's tail before an output without reasoning, and before one with it.
+    /// The end of the prompt before an output without reasoning, and before one with reasoning.
     pub prompt: [&'static str; 2],
-    /// What stands around reasoning in the output; `None` where the format has none.
+    /// The texts around reasoning in the output; `None` if the format has none.
     pub reasoning: Option<Reasoning>,
-    /// What stands around the answer.
+    /// The texts around the answer.
     pub content: [&'static str; 2],
-    /// What stands around text before calls; `None` where a turn has one or the other.
+    /// The texts around an answer before calls; `None` if a turn has either an answer or calls.
     pub preamble: Option<[&'static str; 2]>,
-    /// What stands around all calls of a turn.
+    /// The texts around all calls of a turn.
     pub section: [&'static str; 2],
-    /// What stands between two calls; `None` where a turn has one call at most.
+    /// The text between two calls; `None` if a turn has at most one call.
     pub separator: Option<&'static str>,
     /// How a call is written.
     pub call: Call,
     /// The first character of the marker of a call.
     pub first: char,
-    /// The peers' names for it.
+    /// The names that the peers use for it.
     pub peers: Peers,
 }
 
-/// What stands around reasoning in the output.
+/// The texts around reasoning in the output.
 pub struct Reasoning {
-    /// Empty where the prompt has written it.
+    /// Empty if the prompt has already written it.
     pub open: &'static str,
     pub close: &'static str,
 }
 
-/// How a call is written. In every piece `{i}` is the call's position and `{id}` a nine-digit id.
+/// How a call is written. In every part `{i}` is the index of the call and `{id}` an id of nine digits.
 pub enum Call {
     /// The name, then the arguments as one JSON object.
     Json { open: &'static str, between: &'static str, close: &'static str },

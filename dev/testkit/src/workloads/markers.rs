@@ -28,7 +28,7 @@ impl Markers {
 fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Vec<&'p Literal> {
     match expr {
         Expr::Literal(literal) => vec![literal],
-        Expr::Act(_) => next.to_vec(),
+        Expr::Action(_) => next.to_vec(),
         Expr::Hole(hole) => {
             let noted = match hole.reads {
                 Hole::Text(Channel::Content) => &mut markers.content,

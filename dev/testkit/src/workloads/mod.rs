@@ -1,7 +1,7 @@
 //! The inputs of the benchmarks: for each wire format the outputs of many shapes and sizes, each with the message that
 //! must come back.
 //!
-//! A workload is an assistant message, written by the format's own template: no wire text stands here, no format is
+//! A workload is an assistant message, written by the format's own template: this file has no wire text, no format is
 //! named. What a template cannot write is left out. Everything is made without chance, so that two runs measure the
 //! same bytes.
 
