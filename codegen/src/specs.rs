@@ -3,38 +3,103 @@
 //!
 //! This module handles files and the registry. The code of one model is written by the module `rust`.
 
-use std::fmt;
+use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
 #[cfg(feature = "rust")]
 use quote::quote;
-use unjinja_spec::{FormatSpec, Overlay, ReasoningMode};
+use unjinja_spec::{FormatSpec, Overlay, ReasoningMode, SpecError};
 
-/// All problems with a folder of specs.
+/// All problems with a folder of specs. [`Display`](fmt::Display) prints them one after the other.
 #[derive(Debug)]
 pub struct SpecsError {
-    /// One message per problem, with its file.
-    pub problems: Vec<String>,
+    /// At least one problem.
+    pub problems: Vec<SpecsProblem>,
+}
+
+/// One problem with a folder of specs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SpecsProblem {
+    /// A file or the folder cannot be read.
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The generated code cannot be written.
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A spec or an overlay is invalid. The error names the file and the place in it.
+    Invalid(SpecError),
+    /// No parser can be made from a valid spec.
+    NoParser {
+        /// The spec.
+        path: PathBuf,
+        /// Why.
+        cause: Box<dyn Error + Send + Sync>,
+    },
+}
+
+impl SpecsError {
+    fn one(problem: SpecsProblem) -> Self {
+        Self { problems: vec![problem] }
+    }
+
+    fn unreadable(path: &Path, cause: io::Error) -> Self {
+        Self::one(SpecsProblem::Unreadable { path: path.to_owned(), cause })
+    }
 }
 
 impl fmt::Display for SpecsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problems.join("\n"))
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
     }
 }
 
-impl std::error::Error for SpecsError {}
+impl fmt::Display for SpecsProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { path, cause } => write!(f, "{}: cannot be read: {cause}", path.display()),
+            Self::Unwritable { path, cause } => write!(f, "{}: cannot be written: {cause}", path.display()),
+            Self::Invalid(error) => error.fmt(f),
+            Self::NoParser { path, cause } => write!(f, "{}: {cause}", path.display()),
+        }
+    }
+}
+
+impl Error for SpecsError {}
+
+impl Error for SpecsProblem {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(match self {
+            Self::Unreadable { cause, .. } | Self::Unwritable { cause, .. } => cause,
+            Self::Invalid(error) => error,
+            Self::NoParser { cause, .. } => &**cause,
+        })
+    }
+}
 
 /// Reads every spec of a folder, in the order of the file names. If there is an overlay beside a spec, it is applied.
 ///
 /// # Errors
 /// Unreadable files and invalid specs, all at once.
 pub fn read_specs(folder: &Path) -> Result<Vec<(PathBuf, FormatSpec)>, SpecsError> {
-    let unreadable =
-        |path: &Path, error: std::io::Error| SpecsError { problems: vec![format!("{}: {error}", path.display())] };
     let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
-        let path = entry.map_err(|e| unreadable(folder, e))?.path();
+    for entry in fs::read_dir(folder).map_err(|e| SpecsError::unreadable(folder, e))? {
+        let path = entry.map_err(|e| SpecsError::unreadable(folder, e))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.ends_with(".toml") && !name.ends_with(".overlay.toml") {
             paths.push(path);
@@ -51,15 +116,18 @@ pub fn read_specs(folder: &Path) -> Result<Vec<(PathBuf, FormatSpec)>, SpecsErro
     if problems.is_empty() { Ok(specs) } else { Err(SpecsError { problems }) }
 }
 
-fn read_spec(path: &Path) -> Result<FormatSpec, String> {
-    let read = |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
-    let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string()).map_err(|e| e.to_string())?;
+fn read_spec(path: &Path) -> Result<FormatSpec, SpecsProblem> {
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|cause| SpecsProblem::Unreadable { path: path.to_owned(), cause })
+    };
+    let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string()).map_err(SpecsProblem::Invalid)?;
     let overlay = path.with_extension("overlay.toml");
     if !overlay.exists() {
         return Ok(spec);
     }
-    let overlay = Overlay::from_toml(&read(&overlay)?, &overlay.display().to_string()).map_err(|e| e.to_string())?;
-    overlay.apply(&spec).map_err(|e| e.to_string())
+    let name = overlay.display().to_string();
+    let overlay = Overlay::from_toml(&read(&overlay)?, &name).map_err(SpecsProblem::Invalid)?;
+    overlay.apply(&spec).map_err(SpecsProblem::Invalid)
 }
 
 /// For build scripts with specs only: compiles every `*.toml` of `folder`, with its overlay, into a module, and writes
@@ -82,14 +150,16 @@ pub fn compile_specs(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<
                 modules.push(quote!(#[cfg(feature = #feature)] #module));
                 specs.push(spec);
             }
-            Err(error) => problems.push(format!("{}: {error}", path.display())),
+            Err(error) => problems.push(SpecsProblem::NoParser { path, cause: error.into() }),
         }
     }
     if !problems.is_empty() {
         return Err(SpecsError { problems });
     }
-    let source = crate::rust::format(quote!(#(#modules)*)).map_err(|e| SpecsError { problems: vec![e.to_string()] })?;
-    std::fs::write(out, source).map_err(|e| SpecsError { problems: vec![format!("{}: {e}", out.display())] })?;
+    let no_parser = |e: syn::Error| SpecsProblem::NoParser { path: folder.to_owned(), cause: e.into() };
+    let source = crate::rust::format(quote!(#(#modules)*)).map_err(|e| SpecsError::one(no_parser(e)))?;
+    let unwritable = |cause| SpecsProblem::Unwritable { path: out.to_owned(), cause };
+    fs::write(out, source).map_err(|cause| SpecsError::one(unwritable(cause)))?;
     Ok(specs)
 }
 
@@ -122,7 +192,7 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
         }
         match crate::rust::source(&spec) {
             Ok(source) => modules.push((name.clone(), source)),
-            Err(error) => problems.push(format!("{}: {error}", path.display())),
+            Err(cause) => problems.push(SpecsProblem::NoParser { path, cause }),
         }
         let ident = quote::format_ident!("{name}");
         let doc = format!(" Parser for the format of {}.", crate::rust::described(&crate::info(&spec)));
@@ -160,7 +230,8 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
         #[cfg(feature = "overlays")]
         pub(crate) static OVERLAYS: &[(&str, &str)] = &[#(#overlays),*];
     });
-    let list = list.map_err(|e| SpecsError { problems: vec![e.to_string()] })?;
+    let no_parser = |e: syn::Error| SpecsProblem::NoParser { path: folder.to_owned(), cause: e.into() };
+    let list = list.map_err(|e| SpecsError::one(no_parser(e)))?;
     let list = format!(
         "// @generated by unjinja from the format specs.\n// Do not edit. Change the specs and run `unjinja codegen`.\n\n{list}"
     );
