@@ -225,6 +225,17 @@ pub enum Field {
 }
 
 impl Field {
+    /// Every field, in the order of a conversation.
+    pub const ALL: &[Self] = &[
+        Self::User,
+        Self::Content,
+        Self::Reasoning,
+        Self::FunctionName,
+        Self::ArgumentName,
+        Self::ArgumentValue,
+        Self::CallId,
+    ];
+
     /// The field in words.
     pub fn title(self) -> &'static str {
         match self {

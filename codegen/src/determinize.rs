@@ -450,10 +450,6 @@ impl Builder {
             let (eager, next) = self.target(to);
             actions.extend(eager);
             let literal = self.graph.literals[literal].clone();
-            if literal.peek && self.keys.iter().any(|(key, index)| *index == next && matches!(key, Key::Node(_))) {
-                // White space before what is read again belongs to what it ends.
-                self.states[next].exact = true;
-            }
             actions.extend(match literal.key {
                 MarkerKey::ContentStart => Some(Action::OpenContent),
                 MarkerKey::ContentEnd => Some(Action::CloseContent),

@@ -2,33 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::support::{Failure, root};
+use crate::support::{Failure, files_below, root};
 
 /// Documents whose file names are checked too. Of the others, only the links are.
 const GUIDES: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];
 
 /// Extensions of files that a document names in backticks.
 const EXTENSIONS: [&str; 9] = ["rs", "md", "toml", "json", "jinja", "tsv", "py", "yml", "svg"];
-
-/// All Markdown files and all Rust files of the repository.
-fn files(extension: &str) -> Result<Vec<PathBuf>, Failure> {
-    let (mut found, mut folders) = (Vec::new(), vec![root().to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() && name != "target" && !name.starts_with('.') {
-                folders.push(path);
-            } else if path.extension().is_some_and(|found| found == extension) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
 
 /// The text without fenced blocks, which show code and not links.
 fn prose(text: &str) -> String {
@@ -70,7 +52,7 @@ fn is_path(text: &str) -> bool {
 #[test]
 fn links_lead_to_files_and_headings() -> Result<(), Failure> {
     let (mut problems, mut seen) = (Vec::new(), 0);
-    for path in files("md")? {
+    for path in files_below(root(), "md")? {
         let text = prose(&fs::read_to_string(&path)?);
         let name = path.strip_prefix(root())?.display().to_string();
         for link in links(&text).filter(|link| !link.contains("://")) {
@@ -118,7 +100,7 @@ fn tests_that_hold_promises_exist() -> Result<(), Failure> {
     let lists = text.split("\nTests: ").skip(1).map(|rest| rest.split("\n\n").next().unwrap_or_default());
     let named: BTreeSet<&str> = lists.flat_map(quoted).filter(|name| !is_path(name)).collect();
     assert!(named.len() > 35, "{} tests are too few to show anything", named.len());
-    let sources = files("rs")?.iter().map(fs::read_to_string).collect::<Result<Vec<_>, _>>()?.join("\n");
+    let sources = files_below(root(), "rs")?.iter().map(fs::read_to_string).collect::<Result<Vec<_>, _>>()?.join("\n");
     let missing: Vec<&str> = named.into_iter().filter(|name| !sources.contains(&format!("fn {name}("))).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md names tests that do not exist: {}", missing.join(", "));
     let targets = text.split("The fuzz targets ").skip(1).map(|rest| rest.split(" read ").next().unwrap_or_default());

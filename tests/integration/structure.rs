@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Failure, root};
+use crate::support::{Failure, files_below, root};
 
 /// Lines that a hand-written file may have.
 const MAX_LINES: usize = 600;
@@ -26,21 +26,6 @@ fn packages() -> Result<Vec<String>, Failure> {
     }
     packages.sort();
     Ok(packages)
-}
-
-/// All Rust files below a folder; none if there is no such folder. Build output is left out.
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && name != "target" && !name.starts_with('.') {
-            rust_files(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// The source without comments, and with the contents of string literals removed.
@@ -308,9 +293,7 @@ fn files_do_not_import_each_other_in_cycles() -> Result<(), Failure> {
     let mut problems = Vec::new();
     for package in packages()? {
         let source_folder = root().join(&package).join("src");
-        let mut paths = Vec::new();
-        rust_files(&source_folder, &mut paths)?;
-        let files: Vec<(PathBuf, String)> = paths
+        let files: Vec<(PathBuf, String)> = files_below(&source_folder, "rs")?
             .into_iter()
             .map(|path| Ok((path.clone(), fs::read_to_string(path)?)))
             .collect::<Result<_, Failure>>()?;
@@ -324,10 +307,8 @@ fn files_do_not_import_each_other_in_cycles() -> Result<(), Failure> {
 
 #[test]
 fn no_file_is_too_long() -> Result<(), Failure> {
-    let mut paths = Vec::new();
-    rust_files(root(), &mut paths)?;
     let mut problems = Vec::new();
-    for path in paths {
+    for path in files_below(root(), "rs")? {
         let name = path.strip_prefix(root())?.to_string_lossy().into_owned();
         let lines = fs::read_to_string(&path)?.lines().count();
         if lines > MAX_LINES && !name.starts_with(GENERATED) {
@@ -342,10 +323,8 @@ fn no_file_is_too_long() -> Result<(), Failure> {
 #[test]
 fn one_file_knows_minijinja() -> Result<(), Failure> {
     let folder = root().join("render/src");
-    let mut paths = Vec::new();
-    rust_files(&folder, &mut paths)?;
     let mut knowing = Vec::new();
-    for path in paths {
+    for path in files_below(&folder, "rs")? {
         if tokens(&code_only(&fs::read_to_string(&path)?)).contains(&"minijinja") {
             knowing.push(path.strip_prefix(&folder)?.to_string_lossy().into_owned());
         }

@@ -37,7 +37,7 @@ fn host() -> Result<String, Failure> {
 }
 
 /// The packages of the repository that are outside the workspace.
-const OUTSIDE: [&str; 2] = ["dev/engine/Cargo.toml", "dev/benches/peers/Cargo.toml"];
+const OUTSIDE: [&str; 3] = ["dev/engine/Cargo.toml", "dev/benches/peers/Cargo.toml", "dev/render-peers/Cargo.toml"];
 
 #[test]
 fn no_crate_of_ours_may_hold_unsafe_code() -> Result<(), Failure> {
@@ -75,50 +75,98 @@ fn version(text: &str) -> [u64; 3] {
 /// without that feature.
 const NEWER: [(&str, &str); 1] = [("hf-hub", "the feature `fetch` of the command line")];
 
+/// The packages that cargo knows, and what each depends on.
+struct Graph<'m> {
+    packages: BTreeMap<&'m str, &'m Value>,
+    nodes: BTreeMap<&'m str, &'m Value>,
+}
+
+impl<'m> Graph<'m> {
+    fn of(metadata: &'m Value) -> Result<Self, Failure> {
+        let by_id = |list: &'m Value| -> Result<BTreeMap<&'m str, &'m Value>, Failure> {
+            let items = list.as_array().ok_or("cargo gives no list")?;
+            Ok(items.iter().filter_map(|item| Some((item["id"].as_str()?, item))).collect())
+        };
+        Ok(Self { packages: by_id(&metadata["packages"])?, nodes: by_id(&metadata["resolve"]["nodes"])? })
+    }
+
+    fn name(&self, id: &str) -> &'m str {
+        self.packages[id]["name"].as_str().unwrap_or_default()
+    }
+
+    /// The packages that `roots` depend on, and the roots. `follow` gets each dependency's package and kinds.
+    fn closure(&self, roots: Vec<&'m str>, follow: impl Fn(&'m Value, &[&'m Value]) -> bool) -> Vec<&'m Value> {
+        let (mut open, mut seen) = (roots, BTreeMap::new());
+        while let Some(id) = open.pop() {
+            if seen.insert(id, self.packages[id]).is_some() {
+                continue;
+            }
+            for dependency in self.nodes[id]["deps"].as_array().into_iter().flatten() {
+                let Some(other) = dependency["pkg"].as_str() else { continue };
+                let kinds: Vec<&Value> =
+                    dependency["dep_kinds"].as_array().into_iter().flatten().map(|kind| &kind["kind"]).collect();
+                if follow(self.packages[other], &kinds) {
+                    open.push(other);
+                }
+            }
+        }
+        seen.into_values().collect()
+    }
+}
+
 /// Covers the normal and build dependencies of published packages.
 #[test]
 fn nothing_that_is_published_needs_a_newer_compiler() -> Result<(), Failure> {
     let metadata = metadata()?;
-    let packages: BTreeMap<&str, &Value> = metadata["packages"]
-        .as_array()
-        .ok_or("no packages")?
-        .iter()
-        .filter_map(|package| Some((package["id"].as_str()?, package)))
-        .collect();
-    let nodes: BTreeMap<&str, &Value> = metadata["resolve"]["nodes"]
-        .as_array()
-        .ok_or("no graph")?
-        .iter()
-        .filter_map(|node| Some((node["id"].as_str()?, node)))
-        .collect();
-    let published = |id: &str| packages[id]["publish"].is_null() && packages[id]["source"].is_null();
-    let mut open: Vec<&str> = packages.keys().copied().filter(|id| published(id)).collect();
-    assert!(open.len() >= 8, "{open:?}");
-    let mut seen: Vec<&str> = Vec::new();
+    let graph = Graph::of(&metadata)?;
+    let published = |id: &str| graph.packages[id]["publish"].is_null() && graph.packages[id]["source"].is_null();
+    let roots: Vec<&str> = graph.packages.keys().copied().filter(|id| published(id)).collect();
+    assert!(roots.len() >= 8, "{roots:?}");
     let (promised, mut newer) = ("1.88", Vec::new());
-    while let Some(id) = open.pop() {
-        if seen.contains(&id) {
-            continue;
-        }
-        seen.push(id);
-        let package = packages[id];
+    let seen = graph.closure(roots, |package, kinds| {
+        kinds.iter().any(|kind| **kind != "dev") && !NEWER.iter().any(|(newer, _)| package["name"] == *newer)
+    });
+    for package in &seen {
         if package["source"].is_null() {
-            assert_eq!(package["rust_version"].as_str(), Some(promised), "{id}");
+            assert_eq!(package["rust_version"].as_str(), Some(promised), "{}", package["id"]);
         } else if let Some(needs) = package["rust_version"].as_str()
             && version(needs) > version(promised)
         {
-            newer.push(format!("{id} needs Rust {needs}"));
-        }
-        for dependency in nodes[id]["deps"].as_array().into_iter().flatten() {
-            let kinds = dependency["dep_kinds"].as_array().into_iter().flatten();
-            let name = dependency["pkg"].as_str().map_or("", |id| packages[id]["name"].as_str().unwrap_or_default());
-            if kinds.into_iter().any(|kind| kind["kind"] != "dev") && !NEWER.iter().any(|(newer, _)| *newer == name) {
-                open.extend(dependency["pkg"].as_str());
-            }
+            newer.push(format!("{} needs Rust {needs}", package["id"]));
         }
     }
     assert!(newer.is_empty(), "{newer:?}");
     assert!(seen.len() > 30, "{} packages are too few", seen.len());
+    Ok(())
+}
+
+/// `preserve_order` of serde_json changes the order of keys in the whole application. What an application links in order to
+/// parse must not switch it on; rendering needs it.
+#[test]
+fn parsing_leaves_the_order_of_json_keys_alone() -> Result<(), Failure> {
+    let metadata = metadata()?;
+    let graph = Graph::of(&metadata)?;
+    let asking = |name: &str| -> Result<Vec<&str>, Failure> {
+        let root = graph.packages.keys().copied().find(|id| graph.name(id) == name).ok_or("no such package")?;
+        // Macros and build scripts are compiled for the compiler, and their features stay there.
+        let linked = |package: &Value, kinds: &[&Value]| {
+            let targets = package["targets"].as_array().into_iter().flatten();
+            let is_macro =
+                targets.flat_map(|target| target["kind"].as_array()).flatten().any(|kind| kind == "proc-macro");
+            kinds.iter().any(|kind| kind.is_null()) && !is_macro
+        };
+        let asks = |package: &&Value| {
+            let dependencies = package["dependencies"].as_array().into_iter().flatten();
+            let json = dependencies.filter(|one| one["name"] == "serde_json" && one["kind"].is_null());
+            json.flat_map(|one| one["features"].as_array()).flatten().any(|feature| feature == "preserve_order")
+        };
+        let packages = graph.closure(vec![root], linked);
+        Ok(packages.into_iter().filter(asks).filter_map(|package| package["name"].as_str()).collect())
+    };
+    for name in ["unjinja-runtime", "unjinja-grammar", "unjinja-generated", "unjinja"] {
+        assert!(asking(name)?.is_empty(), "{name} links {:?}", asking(name)?);
+    }
+    assert_eq!(asking("unjinja-render")?, ["unjinja-render"], "the test finds what it looks for");
     Ok(())
 }
 

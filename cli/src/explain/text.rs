@@ -110,7 +110,7 @@ fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()
     };
     section(out, "Comparisons", &more)?;
     write!(out, "{DIM}⟦ ⟧ the part that differs   ↵ the end of a line   fields:{DIM:#}")?;
-    for field in FIELDS {
+    for &field in Field::ALL {
         let style = style_of(field);
         write!(out, " {style}{}{style:#}", field.title())?;
     }
@@ -132,16 +132,6 @@ fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()
     }
     Ok(())
 }
-
-const FIELDS: [Field; 7] = [
-    Field::User,
-    Field::Content,
-    Field::Reasoning,
-    Field::FunctionName,
-    Field::ArgumentName,
-    Field::ArgumentValue,
-    Field::CallId,
-];
 
 fn comparison(one: &ComparisonView, out: &mut impl Write) -> io::Result<()> {
     let name = if one.experiment.len() == 2 { format!("{} ", one.experiment) } else { String::new() };

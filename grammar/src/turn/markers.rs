@@ -29,7 +29,7 @@ impl<'a> Turn<'a> {
             };
             transitions.retain(|(marker, s)| !known(marker, s) && (!is_irrelevant(s) || s.next != transition.next));
         }
-        let lead = if start || node.exact { None } else { Some(self.space()) };
+        let lead = if start { None } else { Some(self.space()) };
         let mut alternatives = self.marker_alternatives(at, &transitions, lead);
         if let Some((transition, to)) = otherwise
             && !(self.text_is_over(at) && is_text(self, transition))

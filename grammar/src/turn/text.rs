@@ -31,7 +31,7 @@ impl Turn<'_> {
                 continue;
             }
             let to = self.allowed_target(at, marker, transition);
-            if to.is_none() && self.may_be_text(marker) {
+            if to.is_none() && may_be_text(marker) {
                 continue;
             }
             let number = stops.iter().position(|stop| stop.core == marker.core).unwrap_or(stops.len());
@@ -48,11 +48,6 @@ impl Turn<'_> {
         let table = Rc::new(Table { until: Until::new(&stops), exits });
         self.tables.insert(key, Rc::clone(&table));
         table
-    }
-
-    /// Whether a marker that is not allowed here may be text instead. This holds for punctuation.
-    fn may_be_text(&self, marker: &Marker) -> bool {
-        marker.core.len() < 3
     }
 
     /// The alternatives of one state of the automaton.
@@ -88,9 +83,7 @@ impl Turn<'_> {
         if let NodeKey::Value(..) = key {
             return vec![char.into_iter().collect()];
         }
-        let exits: Vec<Alternative> =
-            exits.iter().map(|to| char.iter().cloned().chain([self.to(*to)]).collect()).collect();
-        exits
+        exits.iter().map(|to| char.iter().cloned().chain([self.to(*to)]).collect()).collect()
     }
 
     pub(super) fn text_key(&self, key: NodeKey, index: usize) -> NodeKey {
@@ -106,4 +99,9 @@ impl Turn<'_> {
             NodeKey::Position(at) => NodeKey::Position(at),
         }
     }
+}
+
+/// Whether a marker that is not allowed here may be text instead. This holds for punctuation.
+fn may_be_text(marker: &Marker) -> bool {
+    marker.core.len() < 3
 }

@@ -3,10 +3,10 @@
 use super::call_builder::Written;
 use super::cursor::Found;
 use super::fast_path::{FastPath, Taken};
+use super::input::Chunk;
 use super::io::Io;
 use super::memory::Memory;
-use super::pieces::Fed;
-use super::read_values::Stop;
+use super::read_values::{Literal, Stop};
 use super::value_readers::{Reading, ValueReaders};
 use crate::byte_set::Begins;
 use crate::fast_paths;
@@ -22,7 +22,9 @@ impl<'a> Io<'a> {
     pub fn call_object(&mut self, shape: &CallShape, stops: &Markers) -> Found {
         let (found, passes) = self.object::<Json>(shape, stops);
         if passes {
-            self.take_fast_path_in_json(stops, |memory, text, carry| memory.read_object_arguments(text, carry));
+            self.take_fast_path_in_arguments(Written::Whole, |_| {
+                FastPath::in_json(stops, |memory, text, carry| memory.read_object_arguments(text, carry))
+            });
         }
         found
     }
@@ -32,7 +34,7 @@ impl<'a> Io<'a> {
         let (found, passes) = self.object::<Python>(shape, stops);
         if passes {
             let ends = self.memory.readers.object.translator().string_ends();
-            self.take_fast_path_in_literal(Written::Whole, |call| {
+            self.take_fast_path_in_arguments(Written::Whole, |call| {
                 FastPath::in_literal(call, ends, Memory::read_dict_arguments)
             });
         }
@@ -213,8 +215,7 @@ impl Memory {
     /// Reads on in the arguments of a call object that is a Python dict, by the fast path for pieces.
     fn read_dict_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
         let python = self.readers.object.translator();
-        let progress = python.feed(text.as_bytes(), &mut self.emitter.arguments);
-        let fed = Fed { progress, malformed: python.malformed(), string_ends: python.string_ends() };
+        let fed = python.read(b"", Chunk::Text(text), &mut self.emitter.arguments);
         self.read_literal(fed, text.len())
     }
 }

@@ -12,6 +12,7 @@ use super::value_readers::{Reading, ValueReaders};
 use crate::limits::PIECE;
 use crate::program::Markers;
 use crate::readers::json::Progress;
+use crate::readers::{python, quote_tokens};
 
 /// What a byte is with which one of the stops may begin.
 pub(super) enum Stop {
@@ -63,31 +64,34 @@ impl Io<'_> {
         let malformed = readers.json.malformed();
         self.note_malformed(malformed);
         if found != Found::Done {
-            self.take_fast_path_in_json(stops, |memory, text, carry| memory.read_json_arguments(text, carry));
+            self.take_fast_path_in_arguments(Written::Whole, |_| {
+                FastPath::in_json(stops, |memory, text, carry| memory.read_json_arguments(text, carry))
+            });
         }
         found
     }
 
     /// Reads the arguments as one Python literal and translates them to JSON.
     pub fn python_arguments(&mut self) -> Found {
-        self.literal::<PythonLiteral>(Written::Whole, "", Memory::read_python)
+        self.literal::<python::Translator>(Written::Whole, "", Memory::read_python)
     }
 
     /// Reads an argument's value as a Python or JSON literal. [`argument_literal`](Self::argument_literal) announced it.
     pub fn literal_value(&mut self) -> Found {
-        self.literal::<PythonLiteral>(Written::Members, "", Memory::read_python)
+        self.literal::<python::Translator>(Written::Members, "", Memory::read_python)
     }
 
     /// Reads an argument's value as a literal whose strings stand between `quote` tokens.
     pub fn quoted_value(&mut self, quote: &str) -> Found {
-        self.literal::<QuoteTokensLiteral>(Written::Members, quote, Memory::read_quote_tokens)
+        self.literal::<quote_tokens::Translator>(Written::Members, quote, Memory::read_quote_tokens)
     }
 
     fn literal<L: Literal>(&mut self, written: Written, quote: &str, read: Read<Memory>) -> Found {
         if self.memory.readers.reading != L::READING {
             self.memory.readers.quote.set(quote.as_bytes());
         }
-        let Some(end) = self.value_start(L::READING, L::reset) else { return Found::Wait };
+        let reset = |readers: &mut ValueReaders| L::of(readers).reset();
+        let Some(end) = self.value_start(L::READING, reset) else { return Found::Wait };
         loop {
             let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
             // Piece by piece, so that little is kept however long the literal is.
@@ -98,14 +102,14 @@ impl Io<'_> {
             let out = &mut emitter.arguments;
             out.reserve(rest.len());
             let chunk = self.input.slice(from, to).map_or(Chunk::Bytes(rest), Chunk::Text);
-            let fed = L::feed(readers, quote, chunk, out);
+            let fed = L::of(readers).read(quote.as_bytes(), chunk, out);
             let (taken, mut done) = match fed.progress {
                 Progress::More => (rest.len(), false),
                 Progress::Done(n) | Progress::Stop(n) => (n, true),
             };
             let mut malformed = fed.malformed;
             if !done && last {
-                (done, malformed) = L::finish(readers, quote, out);
+                (done, malformed) = L::of(readers).end(quote.as_bytes(), out);
             }
             cursor.search.work.add(taken);
             cursor.pos += taken;
@@ -120,7 +124,7 @@ impl Io<'_> {
                 continue;
             }
             if readers.quote.as_bytes() == quote.as_bytes() {
-                self.take_fast_path_in_literal(written, |call| FastPath::in_literal(call, fed.string_ends, read));
+                self.take_fast_path_in_arguments(written, |call| FastPath::in_literal(call, fed.string_ends, read));
             }
             return Found::Wait;
         }
@@ -173,13 +177,13 @@ impl Io<'_> {
         Some(pos + self.input.whole_characters(pos, bytes.len()))
     }
 
-    /// The next piece may take the fast path through JSON arguments, outside of whose strings one of `stops` may begin.
-    pub(super) fn take_fast_path_in_json(&mut self, stops: &Markers, read: Read<Memory>) {
-        self.take_fast_path_in_literal(Written::Whole, |_| FastPath::in_json(stops, read));
-    }
-
-    /// The next piece may take a fast path through more arguments of the open call, if all text at hand was read.
-    pub(super) fn take_fast_path_in_literal(&mut self, written: Written, path: impl FnOnce(usize) -> FastPath<Memory>) {
+    /// The next piece may take a fast path through more arguments of the open call, if all text at hand was read. `path` gets
+    /// the index of the call.
+    pub(super) fn take_fast_path_in_arguments(
+        &mut self,
+        written: Written,
+        path: impl FnOnce(usize) -> FastPath<Memory>,
+    ) {
         let Memory { cursor, calls, .. } = &*self.memory;
         let call = calls.open.as_ref().filter(|call| call.written == written);
         if cursor.pos == self.input.bytes.len()
@@ -190,74 +194,77 @@ impl Io<'_> {
     }
 }
 
-/// A literal that is translated to JSON.
-trait Literal {
+/// A reader of literals that are translated to JSON.
+pub(super) trait Literal {
     const READING: Reading;
 
-    fn reset(readers: &mut ValueReaders);
+    /// The reader among all readers.
+    fn of(readers: &mut ValueReaders) -> &mut Self;
+
+    fn reset(&mut self);
 
     /// Reads a chunk and writes JSON.
-    fn feed(readers: &mut ValueReaders, quote: &str, chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed;
+    fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed;
 
     /// The input ends. Returns whether the literal is complete, and whether it is malformed.
-    fn finish(readers: &mut ValueReaders, quote: &str, out: &mut Vec<u8>) -> (bool, bool);
+    fn end(&mut self, quote: &[u8], out: &mut Vec<u8>) -> (bool, bool);
 }
 
-struct PythonLiteral;
-
-impl Literal for PythonLiteral {
+impl Literal for python::Translator {
     const READING: Reading = Reading::Python;
 
-    fn reset(readers: &mut ValueReaders) {
-        readers.python.reset();
+    fn of(readers: &mut ValueReaders) -> &mut Self {
+        &mut readers.python
     }
 
-    fn feed(readers: &mut ValueReaders, _: &str, chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
-        let python = &mut readers.python;
-        let progress = python.feed(chunk.as_bytes(), out);
-        Fed { progress, malformed: python.malformed(), string_ends: python.string_ends() }
+    fn reset(&mut self) {
+        Self::reset(self);
     }
 
-    fn finish(readers: &mut ValueReaders, _: &str, out: &mut Vec<u8>) -> (bool, bool) {
-        (readers.python.finish(out), readers.python.malformed())
+    fn read(&mut self, _: &[u8], chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
+        let progress = self.feed(chunk.as_bytes(), out);
+        Fed { progress, malformed: self.malformed(), string_ends: self.string_ends() }
+    }
+
+    fn end(&mut self, _: &[u8], out: &mut Vec<u8>) -> (bool, bool) {
+        (self.finish(out), self.malformed())
     }
 }
 
-struct QuoteTokensLiteral;
-
-impl Literal for QuoteTokensLiteral {
+impl Literal for quote_tokens::Translator {
     const READING: Reading = Reading::QuoteTokens;
 
-    fn reset(readers: &mut ValueReaders) {
-        readers.quote_tokens.reset();
+    fn of(readers: &mut ValueReaders) -> &mut Self {
+        &mut readers.quote_tokens
     }
 
-    fn feed(readers: &mut ValueReaders, quote: &str, chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
-        let literal = &mut readers.quote_tokens;
+    fn reset(&mut self) {
+        Self::reset(self);
+    }
+
+    fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
         let progress = match chunk {
-            Chunk::Text(text) => literal.feed_text(quote.as_bytes(), text, out),
-            Chunk::Bytes(bytes) => literal.feed(quote.as_bytes(), bytes, out),
+            Chunk::Text(text) => self.feed_text(quote, text, out),
+            Chunk::Bytes(bytes) => self.feed(quote, bytes, out),
         };
-        Fed { progress, malformed: literal.malformed(), string_ends: literal.string_ends(quote.as_bytes()) }
+        Fed { progress, malformed: self.malformed(), string_ends: self.string_ends(quote) }
     }
 
-    fn finish(readers: &mut ValueReaders, quote: &str, out: &mut Vec<u8>) -> (bool, bool) {
-        let literal = &mut readers.quote_tokens;
-        (literal.finish(quote.as_bytes(), out), literal.malformed())
+    fn end(&mut self, quote: &[u8], out: &mut Vec<u8>) -> (bool, bool) {
+        (self.finish(quote, out), self.malformed())
     }
 }
 
 /// Reading on in a literal by the fast path for pieces.
 impl Memory {
     fn read_python(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        let fed = PythonLiteral::feed(&mut self.readers, "", Chunk::Text(text), &mut self.emitter.arguments);
+        let fed = self.readers.python.read(b"", Chunk::Text(text), &mut self.emitter.arguments);
         self.read_literal(fed, text.len())
     }
 
     fn read_quote_tokens(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        let (literal, quote) = (&mut self.readers.quote_tokens, self.readers.quote.as_bytes());
-        let progress = literal.feed_text(quote, text, &mut self.emitter.arguments);
-        let fed = Fed { progress, malformed: literal.malformed(), string_ends: literal.string_ends(quote) };
+        let ValueReaders { quote_tokens, quote, .. } = &mut self.readers;
+        let fed = quote_tokens.read(quote.as_bytes(), Chunk::Text(text), &mut self.emitter.arguments);
         self.read_literal(fed, text.len())
     }
 }

@@ -121,20 +121,16 @@ impl<M: Machine> Stream<M> {
     /// How many bytes of the turn the prompt wrote. They are read before the model's output.
     #[cfg(feature = "testing")]
     pub fn bytes_from_prompt(&self) -> usize {
-        let (program, options) = (self.machine.program(), &self.core.options);
         let mut written = Vec::new();
-        Run::new(program, options).begin(program, options, &mut written);
+        Run::begin(&self.machine, &self.core.options, &mut written);
         written.len()
     }
 }
 
 impl Core {
     fn new(machine: &dyn Machine, options: &Options) -> Self {
-        let program = machine.program();
-        let run = Run::new(program, options);
-        let mut core = Self { run, options: options.clone(), carry: Vec::new(), finished: false };
-        core.run.begin(program, options, &mut core.carry);
-        core
+        let mut carry = Vec::new();
+        Self { run: Run::begin(machine, options, &mut carry), options: options.clone(), carry, finished: false }
     }
 
     // These two take the sink by its type and not behind a pointer: the calls cost much for short pieces of a value.
@@ -184,36 +180,32 @@ impl Core {
 
     fn reset(&mut self, machine: &dyn Machine) -> Vec<u8> {
         let rest = std::mem::take(&mut self.carry);
-        self.run = Run::new(machine.program(), &self.options);
-        self.run.begin(machine.program(), &self.options, &mut self.carry);
+        self.run = Run::begin(machine, &self.options, &mut self.carry);
         self.finished = false;
         rest
     }
 }
 
 impl Run {
-    /// The state at the start of a turn of which nothing is written yet.
-    #[inline]
-    fn new(program: &Program, options: &Options) -> Self {
-        Self { memory: Memory::new(options), state: program.start }
-    }
-
-    /// Goes to the state in which the model's output begins. The part of the turn that the prompt already wrote is appended to
+    /// The state in which the model's output begins. The part of the turn that the prompt already wrote is appended to
     /// `written`; it has to be read first.
-    fn begin(&mut self, program: &Program, options: &Options, written: &mut Vec<u8>) {
+    fn begin(machine: &dyn Machine, options: &Options, written: &mut Vec<u8>) -> Self {
+        let program = machine.program();
+        let mut run = Self { memory: Memory::new(options), state: program.start };
         let (entry, rest) = enter(program, options);
         let mut read = "";
         if let Some(entry) = entry {
             if entry.channel == Channel::Reasoning && !options.extract_reasoning {
                 let opener = entry.text.strip_prefix(&*program.info.assistant_start).unwrap_or(&entry.text);
-                self.memory.emitter.keep_opener(opener.as_bytes());
+                run.memory.emitter.keep_opener(opener.as_bytes());
             }
-            (self.state, read) = (entry.state, &entry.read);
+            (run.state, read) = (entry.state, &entry.read);
         }
         written.reserve(read.len() + rest.len() + options.continue_from.len());
         for text in [read, rest, &options.continue_from] {
             written.extend_from_slice(text.as_bytes());
         }
+        run
     }
 
     /// Runs the machine over the text at hand. Returns how many bytes are settled.
@@ -342,8 +334,7 @@ pub fn parse_borrowed<'t, M: Machine>(
 fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
     let chunk = output.checked();
     let mut carry = Vec::new();
-    let mut run = Run::new(machine.program(), options);
-    run.begin(machine.program(), options, &mut carry);
+    let mut run = Run::begin(machine, options, &mut carry);
     let mut message = BorrowedMessage::default();
     let mut pieces = message.of(chunk.as_text().unwrap_or_default());
     let mut rest = chunk;
@@ -377,8 +368,7 @@ pub fn read_at_once<M: Machine>(
     sink: &mut dyn FnMut(Event<'_>),
 ) -> (usize, usize) {
     let mut text = Vec::new();
-    let mut run = Run::new(machine.program(), options);
-    run.begin(machine.program(), options, &mut text);
+    let mut run = Run::begin(machine, options, &mut text);
     let before = text.len();
     text.extend_from_slice(output);
     let settled = run.go(machine, options, Chunk::Bytes(&text), over, sink);

@@ -3,7 +3,7 @@
 use crate::inline_string::InlineString;
 use crate::readers::call_object::CallObject;
 use crate::readers::json::Scanner;
-use crate::readers::tagged::ValueWriter;
+use crate::readers::tagged::TaggedReader;
 use crate::readers::{python, quote_tokens};
 
 /// The readers of values.
@@ -15,7 +15,7 @@ pub(crate) struct ValueReaders {
     pub(super) python: python::Translator,
     pub(super) quote_tokens: quote_tokens::Translator,
     pub(super) object: CallObject,
-    pub(super) tagged: ValueWriter,
+    pub(super) tagged: TaggedReader,
     /// The token that strings stand between.
     pub(super) quote: InlineString,
     /// Writes the rest of a tagged value if the text ends inside it. A pointer, because only programs with such values link

@@ -7,7 +7,7 @@ use crate::readers::python::Translator;
 use crate::tools::Types;
 use crate::utf8::{Utf8Carry, lossy};
 
-/// Writes the JSON value of a tagged argument.
+/// Reads the raw text of a tagged argument and writes its JSON value.
 ///
 /// | types that the schema allows | how the text is read |
 /// |---|---|
@@ -18,7 +18,7 @@ use crate::utf8::{Utf8Carry, lossy};
 ///
 /// A value keeps its spelling, and white space around it is dropped. In a string all white space counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ValueWriter {
+pub(crate) struct TaggedReader {
     types: Types,
     python: bool,
     /// The opening quote was written. The rest of the text belongs to the string.
@@ -57,8 +57,8 @@ impl<R> Candidate<R> {
     }
 }
 
-impl ValueWriter {
-    /// Makes the writer new, for one value of these types. Its buffers are kept. With `python`, Python literals are
+impl TaggedReader {
+    /// Makes the reader new, for one value of these types. Its buffers are kept. With `python`, Python literals are
     /// read wherever JSON is. Without it, they are read only if a string is not allowed and a value is that Python
     /// spells differently.
     pub(crate) fn restart(&mut self, types: Types, python: bool) {

@@ -27,16 +27,7 @@ pub(super) fn section(explanation: &Explanation) -> String {
          text that occurs nowhere else. All is done twice, with different sentinels. {verdict} The part that differs is in \
          <span class=\"d\">brackets</span>.</p>"
     );
-    let fields = [
-        Field::User,
-        Field::Content,
-        Field::Reasoning,
-        Field::FunctionName,
-        Field::ArgumentName,
-        Field::ArgumentValue,
-        Field::CallId,
-    ];
-    out.push_str(&legend(fields.into_iter().map(|field| (class_of(field), field.title()))));
+    out.push_str(&legend(Field::ALL.iter().map(|&field| (class_of(field), field.title()))));
     for Group { title, comparisons, idle } in explanation.groups() {
         if !(comparisons.is_empty() && idle.is_empty()) {
             let _ = write!(out, "<h3>{title}</h3>");

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::*;
 use crate::readers::json::testkit::{Random, json_samples};
 
-fn writer(types: Types, python: bool) -> ValueWriter {
-    let mut writer = ValueWriter::default();
+fn writer(types: Types, python: bool) -> TaggedReader {
+    let mut writer = TaggedReader::default();
     writer.restart(types, python);
     writer
 }
