@@ -1,47 +1,117 @@
-//! The parts of the conversations that a template is probed with: assistant messages, calls, and the ways to hand them
-//! over. This module makes JSON for the template; it renders nothing.
+//! The parts of the conversations that a template is asked with: messages, calls, and the ways to hand them over. This
+//! module makes JSON for the template; it renders nothing.
 
 use serde_json::{Map, Value, json};
 
-use crate::sentinels::Sentinels;
+use crate::observed::Part;
+use crate::sentinels::SENTINELS;
 
-/// How calls are passed to a template.
+/// How messages are handed to a template. What one template refuses or drops, another needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Style {
+    /// Every content as a list of typed parts, not as a text.
+    pub typed: bool,
     /// Arguments as an object, or as JSON text.
     pub object_arguments: bool,
-    /// The value of `content` in a message without content.
+    /// The content of a message without content.
     pub empty: Empty,
+    /// The form of call ids.
+    pub ids: Ids,
+    /// How tools are offered to turns with calls.
+    pub tools: Offer,
 }
 
-/// The value of `content` in a message without content: an empty text or null.
+/// The content of a message without content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Empty {
+    /// An empty text.
     Text,
+    /// Null.
     Null,
+    /// No such field.
+    Absent,
+    /// A word, because the template looks into the text.
+    Word,
+}
+
+/// The form of call ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ids {
+    /// Nine letters and digits, which every template accepts that checks ids.
+    Plain,
+    /// Numbers.
+    Numbered,
+    /// `functions.NAME:0`: some templates write the name only as a part of the id.
+    Functions,
+}
+
+/// How tools are offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// As OpenAI does: `{"type": "function", "function": {…}}`.
+    Wrapped,
+    /// The inner objects alone.
+    Flat,
+    /// Not at all.
+    None,
+}
+
+impl Style {
+    /// What most templates take.
+    pub(crate) const USUAL: Self =
+        Self { typed: false, object_arguments: true, empty: Empty::Text, ids: Ids::Plain, tools: Offer::Wrapped };
+
+    /// The style in words.
+    pub(crate) fn words(self) -> String {
+        let mut words = vec![if self.object_arguments { "arguments as an object" } else { "arguments as JSON text" }];
+        words.push(match self.empty {
+            Empty::Text => "content an empty text",
+            Empty::Null => "content null",
+            Empty::Absent => "no content",
+            Empty::Word => "content a word",
+        });
+        match self.ids {
+            Ids::Plain => {}
+            Ids::Numbered => words.push("ids as numbers"),
+            Ids::Functions => words.push("ids like functions.NAME:0"),
+        }
+        match self.tools {
+            Offer::Wrapped => {}
+            Offer::Flat => words.push("tools without their wrapper"),
+            Offer::None => words.push("no tools offered"),
+        }
+        if self.typed {
+            words.push("content as typed parts");
+        }
+        words.join(", ")
+    }
+
+    /// A content as this style hands it over.
+    pub(crate) fn content(self, text: &str) -> Value {
+        if self.typed { json!([{"type": "text", "text": text}]) } else { text.into() }
+    }
+
+    /// A user message.
+    pub(crate) fn user(self, text: &str) -> Value {
+        json!({"role": "user", "content": self.content(text)})
+    }
+
+    /// The id of the call with this number.
+    fn id(self, number: usize, call: &Call) -> String {
+        match self.ids {
+            Ids::Plain => call.id.clone(),
+            Ids::Numbered => number.to_string(),
+            Ids::Functions => format!("functions.{}:{number}", call.name),
+        }
+    }
 }
 
 /// A call to be rendered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub name: String,
     pub id: String,
     pub arguments: Map<String, Value>,
-}
-
-impl Style {
-    /// The style for messages without calls.
-    pub(crate) const PLAIN: Self = Self { object_arguments: true, empty: Empty::Text };
-
-    /// The style in words.
-    pub(crate) fn words(self) -> &'static str {
-        match (self.object_arguments, self.empty) {
-            (true, Empty::Text) => "arguments as an object, content an empty text",
-            (true, Empty::Null) => "arguments as an object, content null",
-            (false, Empty::Text) => "arguments as JSON text, content an empty text",
-            (false, Empty::Null) => "arguments as JSON text, content null",
-        }
-    }
 }
 
 impl Call {
@@ -49,16 +119,58 @@ impl Call {
         let arguments = arguments.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         Self { name: name.to_owned(), id: id.to_owned(), arguments }
     }
+
+    /// The call with this number that the comparisons render: one argument, a text.
+    pub(crate) fn probe(number: usize) -> Self {
+        let s = &SENTINELS;
+        Self::with(number, &[(s.arguments[number % 2], s.values[number % 2].into())])
+    }
+
+    /// The call with this number, and these arguments.
+    pub(crate) fn with(number: usize, arguments: &[(&str, Value)]) -> Self {
+        Self::new(SENTINELS.functions[number % 2], SENTINELS.ids[number % 2], arguments)
+    }
+}
+
+/// How a message carries reasoning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// In a field of its own.
+    Field(String),
+    /// As a part of the content, of the type `thinking`.
+    Parts,
+    /// In the content, between these tags.
+    Tags(String, String),
 }
 
 /// Stands for a field name where reasoning is passed as a content part of the type `thinking`.
-pub(crate) const PARTS: &str = "content.thinking";
+const PARTS: &str = "content.thinking";
+
+impl Carrier {
+    /// The value of `reasoning.field` for this carrier.
+    pub(crate) fn field(&self) -> &str {
+        match self {
+            Carrier::Field(name) => name,
+            Carrier::Parts => PARTS,
+            Carrier::Tags(..) => "",
+        }
+    }
+
+    /// The carrier that a spec names; `None` if reasoning is handed over in no field.
+    pub(crate) fn of_field(field: &str) -> Option<Self> {
+        match field {
+            "" => None,
+            PARTS => Some(Carrier::Parts),
+            name => Some(Carrier::Field(name.to_owned())),
+        }
+    }
+}
 
 /// An assistant message to be rendered.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AssistantMessage {
     pub content: String,
-    pub reasoning: Option<(String, String)>,
+    pub reasoning: Option<(Carrier, String)>,
     pub calls: Vec<Call>,
 }
 
@@ -76,50 +188,98 @@ impl AssistantMessage {
         self
     }
 
-    pub(crate) fn with_reasoning(mut self, field: &str, text: &str) -> Self {
-        if !field.is_empty() {
-            self.reasoning = Some((field.to_owned(), text.to_owned()));
-        }
+    pub(crate) fn with_reasoning(mut self, carrier: &Carrier, text: &str) -> Self {
+        self.reasoning = Some((carrier.clone(), text.to_owned()));
         self
     }
 
+    /// The message as JSON.
     pub(crate) fn message(&self, style: Style) -> Value {
         let mut message = Map::new();
         message.insert("role".into(), "assistant".into());
-        let content = match (self.content.is_empty() && !self.calls.is_empty(), style.empty) {
-            (true, Empty::Null) => Value::Null,
-            _ => self.content.as_str().into(),
-        };
-        message.insert("content".into(), content);
+        if !self.content.is_empty() || self.calls.is_empty() {
+            message.insert("content".into(), style.content(&self.content));
+        } else {
+            match style.empty {
+                Empty::Text => message.insert("content".into(), style.content("")),
+                Empty::Null => message.insert("content".into(), Value::Null),
+                Empty::Word => message.insert("content".into(), style.content(SENTINELS.word)),
+                Empty::Absent => None,
+            };
+        }
         match &self.reasoning {
-            Some((field, text)) if field == PARTS => {
+            Some((Carrier::Parts, text)) => {
                 let mut parts = vec![json!({"type": "thinking", "thinking": text})];
                 if !self.content.is_empty() {
                     parts.push(json!({"type": "text", "text": self.content}));
                 }
                 message.insert("content".into(), parts.into());
             }
-            Some((field, text)) => {
+            Some((Carrier::Tags(start, end), text)) => {
+                let content = format!("{start}{text}{end}{}", self.content);
+                message.insert("content".into(), style.content(&content));
+            }
+            Some((Carrier::Field(field), text)) => {
                 message.insert(field.clone(), text.as_str().into());
             }
             None => {}
         }
         if !self.calls.is_empty() {
-            let calls = self.calls.iter().map(|call| {
+            let calls = self.calls.iter().enumerate().map(|(number, call)| {
                 let arguments = match style.object_arguments {
                     true => Value::Object(call.arguments.clone()),
                     false => Value::Object(call.arguments.clone()).to_string().into(),
                 };
-                json!({"type": "function", "id": call.id, "function": {"name": call.name, "arguments": arguments}})
+                let id = style.id(number, call);
+                json!({"type": "function", "id": id, "function": {"name": call.name, "arguments": arguments}})
             });
             message.insert("tool_calls".into(), calls.collect());
         }
         Value::Object(message)
     }
+
+    /// The words of the message, each with the part that it stands for.
+    pub(crate) fn words(&self, style: Style) -> Vec<(String, Part)> {
+        let mut words = vec![(self.content.clone(), Part::Content)];
+        words.extend(self.reasoning.iter().map(|(_, text)| (text.clone(), Part::Reasoning)));
+        for (number, call) in self.calls.iter().enumerate() {
+            words.push((call.name.clone(), Part::Name(number)));
+            if style.ids == Ids::Plain {
+                words.push((call.id.clone(), Part::Id(number)));
+            }
+            for (index, (key, value)) in call.arguments.iter().enumerate() {
+                words.push((key.clone(), Part::Key(number, index)));
+                match value {
+                    Value::String(text) => words.push((text.clone(), Part::Value(number, index))),
+                    Value::Number(value) => words.push((value.to_string(), Part::Value(number, index))),
+                    _ => {}
+                }
+            }
+        }
+        if style.empty == Empty::Word && self.content.is_empty() && !self.calls.is_empty() {
+            words.push((SENTINELS.word.to_owned(), Part::Content));
+        }
+        words.retain(|(word, _)| !word.is_empty());
+        words
+    }
+
+    /// The tools that a style offers beside this message.
+    pub(crate) fn tools(&self, style: Style) -> Value {
+        match style.tools {
+            _ if self.calls.is_empty() => Value::Null,
+            Offer::None => Value::Null,
+            Offer::Wrapped => tools_for(&self.calls),
+            Offer::Flat => {
+                let tools = tools_for(&self.calls);
+                tools.as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect()
+            }
+        }
+    }
 }
 
 /// Tools that offer the functions and arguments of the calls.
-pub(crate) fn tools_for(s: &Sentinels, calls: &[Call]) -> Value {
+pub(crate) fn tools_for(calls: &[Call]) -> Value {
+    let s = &SENTINELS;
     let mut names: Vec<&str> = s.functions.to_vec();
     names.extend(calls.iter().map(|call| call.name.as_str()));
     let mut tools: Vec<Value> = Vec::new();

@@ -126,18 +126,9 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Why no calls were found.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum CallsError {
-    /// The template renders no calls.
-    NoCalls,
-    /// It renders calls that the spec language cannot express.
-    Gap(Gap),
-}
-
 /// Ends the search for calls with a gap.
-pub(crate) fn gap<T>(comparison: Experiment, expected: &'static str, seen: impl Into<String>) -> Result<T, CallsError> {
-    Err(CallsError::Gap(Gap { comparison, expected, seen: seen.into() }))
+pub(crate) fn gap<T>(comparison: Experiment, expected: &'static str, seen: impl Into<String>) -> Result<T, Gap> {
+    Err(Gap { comparison, expected, seen: seen.into() })
 }
 
 /// A render as a message shows it: quoted, and cut to a readable length.
@@ -161,7 +152,7 @@ mod tests {
              = seen: \"\"\n  = next: look at what `unjinja render` prints for a user and an assistant message"
         );
         let found = gap::<()>(Experiment::T2, "two calls in one array", quoted("[1]"));
-        let Err(CallsError::Gap(found)) = found else { panic!("{found:?}") };
+        let Err(found) = found else { panic!("{found:?}") };
         assert_eq!(found.to_string(), "T2: expected two calls in one array; found \"[1]\"");
         assert_eq!(quoted(&"x".repeat(1000)).chars().count(), SHOWN + 3);
     }

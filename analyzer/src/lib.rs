@@ -1,18 +1,21 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `sentinels` and `conversation` make the conversations, `probe` renders them, `turn` and `calls` draw conclusions,
-//! `analyze` puts them together, `verify` tests the result, and `trace` is the record of what was compared.
+//! `conversation` makes the messages, `probe` renders them, and `observed` says where their parts stand in a turn. `ask`
+//! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing. `analyze` is the entry
+//! point, `verify` tests the result, and `trace` is the record of what was compared.
 
 mod analyze;
-mod calls;
+mod ask;
+mod conclude;
 mod conversation;
 mod error;
+mod observed;
 mod probe;
+mod random;
 mod sentinels;
 mod text;
 pub mod trace;
-mod turn;
 mod verify;
 
 pub use analyze::{Naming, analyze, analyze_traced, sha256};

@@ -1,5 +1,4 @@
-//! The probe: renders conversations in which every field carries a sentinel, and cuts the assistant's turn out of the
-//! render.
+//! The probe: renders conversations whose fields carry sentinels, and cuts the assistant's turn out of the render.
 //!
 //! It keeps all renders of one template within common limits of time and size, and never renders the same conversation
 //! twice. It draws no conclusions.
@@ -8,25 +7,26 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
-
-use crate::conversation::{AssistantMessage, Call, Style, tools_for};
-use crate::sentinels::Sentinels;
-use crate::text;
-use crate::trace::{Comparison, Experiment};
 use unjinja_render::{Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template};
 
-/// Receives each comparison.
-pub(crate) type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
+use crate::conversation::{AssistantMessage, Style};
+use crate::observed::{Hole, Turn};
+use crate::sentinels::SENTINELS;
+use crate::text;
+
+/// A variable of the template and its value.
+pub(crate) type Variable = (String, Value);
 
 /// A template and its renders so far.
 pub(crate) struct Probe<'t> {
     pub template: &'t Template,
-    observer: Option<RefCell<&'t mut Observer<'t>>>,
     renders: Cell<u32>,
     cache: RefCell<HashMap<String, Result<String, RenderError>>>,
     /// The steps that are left for all further renders together.
     fuel: Cell<u64>,
-    /// The first limit that a render exceeded. Nothing is rendered after that.
+    /// The bytes that are left for all further renders together.
+    bytes: Cell<usize>,
+    /// The error with which the common limits were used up. Nothing is rendered after that.
     limit: RefCell<Option<RenderError>>,
 }
 
@@ -34,46 +34,32 @@ pub(crate) struct Probe<'t> {
 /// render in each of them. The largest chat template of the corpus takes a tenth of it.
 const FUEL: u64 = 4_000_000;
 
-/// Bytes of one render at most; all renders are kept and compared. The largest one of the corpus has eight thousand.
+/// Bytes of one render at most. The largest one of the corpus has eight thousand.
 const OUTPUT_BYTES: usize = 256 << 10;
+
+/// Bytes of all renders together, because all are kept and compared.
+const ALL_BYTES: usize = 32 << 20;
 
 impl<'t> Probe<'t> {
     pub(crate) fn new(template: &'t Template) -> Self {
         Self {
             template,
-            observer: None,
             renders: Cell::new(0),
             cache: RefCell::default(),
             fuel: Cell::new(FUEL),
+            bytes: Cell::new(ALL_BYTES),
             limit: RefCell::default(),
         }
     }
 
-    /// A probe that passes each comparison to `observer`.
-    pub(crate) fn observed(template: &'t Template, observer: Option<&'t mut Observer<'t>>) -> Self {
-        Self { observer: observer.map(RefCell::new), ..Self::new(template) }
-    }
-
-    /// Passes a comparison to the observer. Without an observer, `note` is not called. It must report what the analysis
-    /// has seen: it may ask for renders that were made before, but not for new ones.
-    pub(crate) fn note(
-        &self,
-        s: &Sentinels,
-        experiment: Experiment,
-        varied: impl std::fmt::Display,
-        note: impl FnOnce(&mut Comparison),
-    ) {
-        let Some(observer) = &self.observer else { return };
-        let renders = self.renders();
-        let mut comparison = Comparison::new(experiment, varied.to_string(), s);
-        note(&mut comparison);
-        debug_assert_eq!(renders, self.renders(), "{experiment}: a note renders nothing new");
-        observer.borrow_mut()(&comparison.finish(s));
-    }
-
-    /// The limit that a render exceeded, if one did. Then the conclusions may be incomplete.
+    /// The limit of all renders together, if it was exceeded. Then the conclusions may be incomplete.
     pub(crate) fn limit(&self) -> Option<RenderError> {
         self.limit.borrow().clone()
+    }
+
+    /// How many distinct conversations were rendered.
+    pub(crate) fn renders(&self) -> u32 {
+        self.renders.get()
     }
 
     /// One render. Its steps count towards the common limit.
@@ -84,21 +70,20 @@ impl<'t> Probe<'t> {
         self.renders.set(self.renders.get() + 1);
         let mut limits = self.template.limits().clone();
         limits.fuel = limits.fuel.min(self.fuel.get());
-        limits.output_bytes = limits.output_bytes.min(OUTPUT_BYTES);
+        limits.output_bytes = limits.output_bytes.min(OUTPUT_BYTES.min(self.bytes.get()));
         let options = RenderOptions::new().limits(limits).record_reads(watch);
         let Rendered { result, reads, steps } = self.template.render_with(context, &options);
         self.fuel.set(self.fuel.get().saturating_sub(steps));
+        self.bytes.set(self.bytes.get().saturating_sub(result.as_ref().map_or(0, String::len)));
+        // One conversation may well be too much for a template, and another one not.
+        let used_up = self.fuel.get() == 0 || self.bytes.get() < OUTPUT_BYTES;
         if let Err(error) = &result
             && error.kind() == RenderErrorKind::Limit
+            && used_up
         {
             *self.limit.borrow_mut() = Some(error.clone());
         }
         (result, reads)
-    }
-
-    /// How many distinct conversations were rendered.
-    pub(crate) fn renders(&self) -> u32 {
-        self.renders.get()
     }
 
     /// Renders messages; `extra` holds further template variables.
@@ -107,7 +92,7 @@ impl<'t> Probe<'t> {
         messages: &[Value],
         tools: &Value,
         generation_prompt: bool,
-        extra: &[(&str, Value)],
+        extra: &[Variable],
     ) -> Result<String, RenderError> {
         let context = self.context(messages, tools, generation_prompt, extra);
         let key = context.to_string();
@@ -119,61 +104,55 @@ impl<'t> Probe<'t> {
         rendered
     }
 
-    /// The fields that the template looks for in an assistant's message.
-    pub(crate) fn fields_read(&self, s: &Sentinels, calls: Option<Style>) -> Vec<String> {
-        let user = json!({"role": "user", "content": s.user});
-        let call = Call::new(s.functions[0], s.ids[0], &[(s.arguments[0], s.values[0].into())]);
-        let answer = AssistantMessage::content(s.content);
-        let mut turns = vec![(answer.message(Style::PLAIN), Value::Null)];
-        if let Some(style) = calls {
-            let tools = tools_for(s, std::slice::from_ref(&call));
-            turns.push((AssistantMessage::calls(std::slice::from_ref(&call)).message(style), tools));
-        }
-        let mut fields = Vec::new();
-        for (message, tools) in turns {
-            let context = self.context(&[user.clone(), message], &tools, false, &[]);
-            let (text, reads) = self.run(&context, true);
-            let calls = context["messages"][1].get("tool_calls").is_some();
-            self.note(s, Experiment::MessageFields, if calls { "a turn with a call" } else { "an answer" }, |note| {
-                let paths: Vec<&str> =
-                    reads.paths().iter().filter_map(|path| path.strip_prefix("messages[].")).collect();
-                note.result("the conversation", &text);
-                note.because(format!("the template reads these fields of messages: {}", paths.join(", ")));
-            });
-            for path in reads.paths() {
-                if let Some(field) = path.strip_prefix("messages[].")
-                    && !field.contains(['.', '['])
-                    && !fields.iter().any(|known| known == field)
-                {
-                    fields.push(field.to_owned());
-                }
-            }
-        }
-        fields
+    /// The fields that the template looks for in this message, which comes after a user message.
+    pub(crate) fn fields_read(&self, message: &AssistantMessage, style: Style) -> Vec<String> {
+        let messages = [style.user(SENTINELS.user), message.message(style)];
+        let (_, reads) = self.run(&self.context(&messages, &message.tools(style), false, &[]), true);
+        let fields = reads.paths().iter().filter_map(|path| path.strip_prefix("messages[]."));
+        fields.filter(|field| !field.contains(['.', '['])).map(str::to_owned).collect()
     }
 
-    /// The text of an assistant's turn after one user message: everything that the turn adds to the render.
-    pub(crate) fn turn(&self, s: &Sentinels, message: &AssistantMessage, style: Style) -> Result<String, RenderError> {
-        self.turn_with(s, message, style, &[])
-    }
-
-    pub(crate) fn turn_with(
+    /// The assistant's turn after one user message: everything that the turn adds to the render.
+    pub(crate) fn turn(
         &self,
-        s: &Sentinels,
         message: &AssistantMessage,
         style: Style,
-        extra: &[(&str, Value)],
-    ) -> Result<String, RenderError> {
-        let tools = if message.calls.is_empty() { Value::Null } else { tools_for(s, &message.calls) };
-        let user = json!({"role": "user", "content": s.user});
+        extra: &[Variable],
+    ) -> Result<Turn, RenderError> {
+        let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
         let whole = self.render(&[user.clone(), message.message(style)], &tools, false, extra)?;
-        let start = self.turn_start(s, &whole, &user, &tools, extra);
+        let start = self.turn_start(&whole, &user, &tools, style, extra);
         let after = self.after_turn(&whole, start, &user, &tools, extra);
-        Ok(whole[start..whole.len() - after].to_owned())
+        Ok(observe(&whole[start..whole.len() - after], message, style))
+    }
+
+    /// The turn, which another user message follows, up to the text of that message.
+    pub(crate) fn past_turn(
+        &self,
+        message: &AssistantMessage,
+        style: Style,
+        extra: &[Variable],
+    ) -> Result<Turn, RenderError> {
+        let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
+        let next = style.user(SENTINELS.user2);
+        let whole = self.render(&[user.clone(), message.message(style), next], &tools, false, extra)?;
+        let start = self.turn_start(&whole, &user, &tools, style, extra);
+        let end = text::after(&whole, start, SENTINELS.user2).map_or(whole.len(), |range| range.start);
+        Ok(observe(&whole[start..end], message, style))
+    }
+
+    /// What `add_generation_prompt` adds after a user message.
+    pub(crate) fn generation_prompt(&self, style: Style, extra: &[Variable]) -> Result<String, RenderError> {
+        let user = [style.user(SENTINELS.user)];
+        let before = self.render(&user, &Value::Null, false, extra)?;
+        let after = self.render(&user, &Value::Null, true, extra)?;
+        let least = after.rfind(SENTINELS.user).map_or(0, |at| at + SENTINELS.user.len());
+        let start = if after.starts_with(&before) { before.len() } else { text::common_prefix(&before, &after) };
+        Ok(after[start.max(least)..].to_owned())
     }
 
     /// The length of the text that the template writes after the last message, whichever message that is.
-    fn after_turn(&self, whole: &str, start: usize, user: &Value, tools: &Value, extra: &[(&str, Value)]) -> usize {
+    fn after_turn(&self, whole: &str, start: usize, user: &Value, tools: &Value, extra: &[Variable]) -> usize {
         let Ok(before) = self.render(std::slice::from_ref(user), tools, false, extra) else { return 0 };
         let common = text::common_prefix(&before, whole);
         match before.get(common..) {
@@ -189,13 +168,13 @@ impl<'t> Probe<'t> {
     }
 
     /// Where the turn after the first user message begins.
-    fn turn_start(&self, s: &Sentinels, whole: &str, user: &Value, tools: &Value, extra: &[(&str, Value)]) -> usize {
-        let least = whole.rfind(s.user).map_or(0, |at| at + s.user.len());
+    fn turn_start(&self, whole: &str, user: &Value, tools: &Value, style: Style, extra: &[Variable]) -> usize {
+        let least = whole.rfind(SENTINELS.user).map_or(0, |at| at + SENTINELS.user.len());
         let common = match self.render(std::slice::from_ref(user), tools, false, extra) {
             Ok(before) if whole.starts_with(&before) => before.len(),
             // A template that always writes a generation prompt: the part in common with an answer is the start.
             Ok(before) => {
-                let answer = AssistantMessage::content(s.content).message(Style::PLAIN);
+                let answer = AssistantMessage::content(SENTINELS.content).message(style);
                 let answer = self.render(&[user.clone(), answer], tools, false, extra).unwrap_or_default();
                 let common = text::common_prefix(&before, whole);
                 let common = if answer.is_empty() { common } else { common.min(text::common_prefix(&before, &answer)) };
@@ -212,49 +191,8 @@ impl<'t> Probe<'t> {
         common.max(least)
     }
 
-    /// The text of a turn that another user message follows, up to that message's sentinel.
-    pub(crate) fn past_turn(
-        &self,
-        s: &Sentinels,
-        message: &AssistantMessage,
-        style: Style,
-    ) -> Result<String, RenderError> {
-        let tools = if message.calls.is_empty() { Value::Null } else { tools_for(s, &message.calls) };
-        let user = json!({"role": "user", "content": s.user});
-        let user2 = json!({"role": "user", "content": s.user2});
-        let whole = self.render(&[user.clone(), message.message(style), user2], &tools, false, &[])?;
-        let start = self.turn_start(s, &whole, &user, &tools, &[]);
-        let end = text::after(&whole, start, s.user2).map_or(whole.len(), |range| range.start);
-        Ok(whole[start..end].to_owned())
-    }
-
-    /// What `add_generation_prompt` adds after a user message.
-    pub(crate) fn generation_prompt(
-        &self,
-        s: &Sentinels,
-        tools: &Value,
-        extra: &[(&str, Value)],
-    ) -> Result<String, RenderError> {
-        let user = json!({"role": "user", "content": s.user});
-        let before = self.render(std::slice::from_ref(&user), tools, false, extra)?;
-        let after = self.render(&[user], tools, true, extra)?;
-        let least = after.rfind(s.user).map_or(0, |at| at + s.user.len());
-        let start = if after.starts_with(&before) { before.len() } else { text::common_prefix(&before, &after) };
-        let prompt = &after[start.max(least)..];
-        self.note(s, Experiment::GenerationPrompt, Given(extra), |note| {
-            note.render("add_generation_prompt = false", &before).render("add_generation_prompt = true", &after);
-            note.found("generation_prompt.text", prompt);
-            note.because(if prompt.is_empty() {
-                "nothing is added after the user message"
-            } else {
-                "it is added after the user message"
-            });
-        });
-        Ok(prompt.to_owned())
-    }
-
     /// The variables of a render.
-    fn context(&self, messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[(&str, Value)]) -> Value {
+    fn context(&self, messages: &[Value], tools: &Value, generation_prompt: bool, extra: &[Variable]) -> Value {
         let mut context = Map::new();
         context.insert("messages".into(), messages.to_vec().into());
         context.insert("add_generation_prompt".into(), generation_prompt.into());
@@ -271,18 +209,27 @@ impl<'t> Probe<'t> {
             context.insert("tools".into(), tools.clone());
         }
         for (name, value) in extra {
-            context.insert((*name).to_owned(), value.clone());
+            context.insert(name.clone(), value.clone());
         }
         Value::Object(context)
     }
 }
 
-/// Template variables that an experiment sets, in words.
-struct Given<'v>(&'v [(&'v str, Value)]);
-
-impl std::fmt::Display for Given<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("without and with a generation prompt")?;
-        self.0.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
+/// A turn's text with the places of the message's parts.
+fn observe(text: &str, message: &AssistantMessage, style: Style) -> Turn {
+    let mut holes: Vec<Hole> = Vec::new();
+    for (word, part) in message.words(style) {
+        holes.extend(text.match_indices(word.as_str()).map(|(at, _)| Hole { range: at..at + word.len(), part }));
     }
+    // Of two that overlap, the longer one counts.
+    holes.sort_by_key(|hole| (hole.range.start, usize::MAX - hole.range.len()));
+    let mut end = 0;
+    holes.retain(|hole| {
+        let free = hole.range.start >= end;
+        if free {
+            end = hole.range.end;
+        }
+        free
+    });
+    Turn { text: text.to_owned(), holes }
 }

@@ -41,10 +41,17 @@ pub(crate) fn is_counterpart(open: &str, end: &str) -> bool {
     open != end && end.replacen('/', "", 1) == open
 }
 
-/// The place of `needle` in `text`, if it appears exactly once.
-pub(crate) fn once(text: &str, needle: &str) -> Option<Range<usize>> {
-    let start = text.find(needle)?;
-    text[start + needle.len()..].find(needle).is_none().then_some(start..start + needle.len())
+/// The first tag of a text with the white space around it; empty if something else comes before it.
+pub(crate) fn first_tag_with_layout(text: &str) -> &str {
+    let Some((tag, at)) = tags(text).into_iter().next().and_then(|tag| Some((tag, text.find(tag)?))) else { return "" };
+    let end = at + tag.len();
+    let rest = &text[end..];
+    if text[..at].trim().is_empty() { &text[..end + space(rest).len()] } else { "" }
+}
+
+/// The white space that a text begins with.
+pub(crate) fn space(text: &str) -> &str {
+    &text[..text.len() - text.trim_start().len()]
 }
 
 /// The first place of `needle` in `text` at or after `from`.

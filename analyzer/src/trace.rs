@@ -1,7 +1,7 @@
 //! The record of an analysis: which comparisons were made, what each of them rendered, and what was concluded from it.
 //!
-//! `unjinja explain` shows it. A comparison is recorded where it is made, from the values that the analysis uses
-//! itself. Nothing here renders or decides anything.
+//! `unjinja explain` shows it. The record is written from what was observed and from the spec that was concluded. Nothing
+//! here renders or decides anything.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,8 +9,12 @@ use std::ops::Range;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::sentinels::{SENTINELS, Sentinels};
+use crate::error::AnalyzeError;
+use crate::sentinels::SENTINELS;
 use crate::text;
+pub(crate) use record::comparisons;
+
+mod record;
 
 /// The subject of a comparison. Those with a letter and a number are named in specs, errors and documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -163,10 +167,8 @@ impl Serialize for Experiment {
 pub struct Comparison {
     /// What it is about.
     pub experiment: Experiment,
-    /// What varied, in words; the same words with every set of sentinels.
+    /// What varied, in words.
     pub varied: String,
-    /// Which set of sentinels stood in the fields: 1 or 2.
-    pub sentinels: u8,
     /// What was rendered.
     pub renders: Vec<Rendering>,
     /// What was concluded.
@@ -266,60 +268,24 @@ impl fmt::Display for Finding {
 }
 
 impl Comparison {
-    pub(crate) fn new(experiment: Experiment, varied: impl Into<String>, s: &Sentinels) -> Self {
-        Self {
-            experiment,
-            varied: varied.into(),
-            sentinels: if s.user == SENTINELS[0].user { 1 } else { 2 },
-            renders: Vec::new(),
-            findings: Vec::new(),
-            because: String::new(),
-        }
+    pub(crate) fn new(experiment: Experiment, varied: impl Into<String>) -> Self {
+        let (renders, findings) = (Vec::new(), Vec::new());
+        Self { experiment, varied: varied.into(), renders, findings, because: String::new() }
+    }
+
+    /// The comparison that ended the analysis.
+    pub(crate) fn failed(error: &AnalyzeError) -> Self {
+        let experiment = error.comparison.unwrap_or(Experiment::C1);
+        Self::new(experiment, "an answer to a user message")
+            .result::<&str, _>("the answer's turn", Err(&error.seen))
+            .because("it cannot be rendered, or the answer is not in it, so there is nothing to compare with")
     }
 
     /// Adds a text that was compared.
-    pub(crate) fn render(&mut self, of: impl Into<String>, text: impl Into<String>) -> &mut Self {
-        let (fields, differs) = (Vec::new(), None);
-        self.renders.push(Rendering { of: of.into(), text: text.into(), error: None, fields, differs });
-        self
-    }
-
-    /// Adds a render, or the error that it ended with.
-    pub(crate) fn result(&mut self, of: &str, result: &Result<String, impl fmt::Display>) -> &mut Self {
-        match result {
-            Ok(text) => self.render(of, text),
-            Err(error) => {
-                self.render(of, "");
-                if let Some(last) = self.renders.last_mut() {
-                    last.error = Some(error.to_string());
-                }
-                self
-            }
-        }
-    }
-
-    /// Adds a conclusion.
-    pub(crate) fn found(&mut self, key: &str, value: impl Into<Value>) -> &mut Self {
-        self.findings.push(Finding { key: key.to_owned(), value: value.into() });
-        self
-    }
-
-    /// Adds a conclusion about a text, unless the text is empty.
-    pub(crate) fn found_text(&mut self, key: &str, value: &str) -> &mut Self {
-        if value.is_empty() { self } else { self.found(key, value) }
-    }
-
-    /// Sets the reason.
-    pub(crate) fn because(&mut self, why: impl Into<String>) -> &mut Self {
-        self.because = why.into();
-        self
-    }
-
-    /// Locates the fields, and the part in which the renders differ.
-    pub(crate) fn finish(mut self, s: &Sentinels) -> Self {
-        for render in &mut self.renders {
-            render.fields = fields_in(&render.text, s);
-        }
+    pub(crate) fn render(mut self, of: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let fields = fields_in(&text);
+        self.renders.push(Rendering { of: of.into(), text, error: None, fields, differs: None });
         let texts: Vec<&str> = self.renders.iter().filter(|r| r.error.is_none()).map(|r| r.text.as_str()).collect();
         let differs = differing(&texts);
         let with_text = self.renders.iter_mut().filter(|render| render.error.is_none());
@@ -328,13 +294,38 @@ impl Comparison {
         }
         self
     }
+
+    /// Adds a render, or the error that it ended with.
+    pub(crate) fn result<T: Into<String>, E: fmt::Display>(mut self, of: &str, result: Result<T, E>) -> Self {
+        match result {
+            Ok(text) => self.render(of, text),
+            Err(error) => {
+                let (of, text, error) = (of.to_owned(), String::new(), Some(error.to_string()));
+                self.renders.push(Rendering { of, text, error, fields: Vec::new(), differs: None });
+                self
+            }
+        }
+    }
+
+    /// Adds a conclusion.
+    pub(crate) fn found(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.findings.push(Finding { key: key.to_owned(), value: value.into() });
+        self
+    }
+
+    /// Sets the reason.
+    pub(crate) fn because(mut self, why: impl Into<String>) -> Self {
+        self.because = why.into();
+        self
+    }
 }
 
 /// The places of the sentinels in a text.
-fn fields_in(text: &str, s: &Sentinels) -> Vec<FieldSpan> {
+fn fields_in(text: &str) -> Vec<FieldSpan> {
+    let s = &SENTINELS;
     let groups: [(Field, &[&str]); 7] = [
         (Field::User, &[s.user, s.user2]),
-        (Field::Content, &[s.content]),
+        (Field::Content, &[s.content, s.word]),
         (Field::Reasoning, &[s.reasoning]),
         (Field::FunctionName, &s.functions),
         (Field::ArgumentName, &s.arguments),
@@ -366,100 +357,19 @@ fn differing(texts: &[&str]) -> Vec<Option<Range<usize>>> {
     texts.iter().map(|text| Some(prefix..text.len() - suffix)).collect()
 }
 
-/// The same comparison with both sets of sentinels.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
-    /// With the first set.
-    pub first: Comparison,
-    /// With the second set; absent if it was not made again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub second: Option<Comparison>,
-    /// What the two disagree about.
-    pub inconsistent: Vec<Inconsistency>,
-}
-
-/// A key for which the two sets of sentinels gave two answers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Inconsistency {
-    /// The key, as the spec writes it.
-    pub key: String,
-    /// The value with the first set; null if there was none.
-    pub first: Value,
-    /// The value with the second set; null if there was none.
-    pub second: Value,
-}
-
-/// Pairs each comparison with the first set of sentinels with the same comparison with the second set, in the order in
-/// which they were made. Comparisons that only the second set led to come last.
-pub fn paired(comparisons: &[Comparison]) -> Vec<Pair> {
-    let mut second: Vec<&Comparison> = comparisons.iter().filter(|c| c.sentinels != 1).collect();
-    let ran_twice = !second.is_empty();
-    let mut pairs = Vec::new();
-    for first in comparisons.iter().filter(|c| c.sentinels == 1) {
-        let same = |c: &&Comparison| c.experiment == first.experiment && c.varied == first.varied;
-        let other = second.iter().position(same).map(|at| second.remove(at).clone());
-        let inconsistent = match &other {
-            Some(other) => disagreements(&first.findings, &other.findings),
-            None if ran_twice => disagreements(&first.findings, &[]),
-            None => Vec::new(),
-        };
-        pairs.push(Pair { first: first.clone(), second: other, inconsistent });
-    }
-    for alone in second {
-        let inconsistent = disagreements(&[], &alone.findings);
-        pairs.push(Pair { first: alone.clone(), second: None, inconsistent });
-    }
-    pairs
-}
-
-fn disagreements(first: &[Finding], second: &[Finding]) -> Vec<Inconsistency> {
-    let value = |findings: &[Finding], key: &str| {
-        findings.iter().find(|f| f.key == key).map_or(Value::Null, |f| f.value.clone())
-    };
-    let mut keys: Vec<&str> = Vec::new();
-    for finding in first.iter().chain(second) {
-        if !keys.contains(&finding.key.as_str()) {
-            keys.push(&finding.key);
-        }
-    }
-    let both = keys.into_iter().map(|key| (key, value(first, key), value(second, key)));
-    both.filter(|(_, a, b)| a != b)
-        .map(|(key, first, second)| Inconsistency { key: key.to_owned(), first, second })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn renders_are_compared_and_fields_found() {
-        let s = &SENTINELS[0];
-        let mut note = Comparison::new(Experiment::T1, "no call | one call", s);
-        note.render("no call", format!("<a>{}</a>", s.content))
+        let s = &SENTINELS;
+        let note = Comparison::new(Experiment::T1, "no call | one call")
+            .render("no call", format!("<a>{}</a>", s.content))
             .render("one call", format!("<a><c>{}</c></a>", s.ids[0]));
-        let note = note.finish(s);
         assert_eq!(note.renders[0].differs, Some(3..3 + s.content.len()));
         assert_eq!(note.renders[1].fields, [FieldSpan { start: 6, end: 6 + s.ids[0].len(), field: Field::CallId }]);
-        assert_eq!(note.sentinels, 1);
         assert_eq!(differing(&["aXa", "aa", "aYXa"]), [Some(1..2), Some(1..1), Some(1..3)]);
         assert_eq!(differing(&["same", "same"]), [None, None]);
-    }
-
-    #[test]
-    fn what_two_sets_disagree_about_is_named() {
-        let note = |s, value: &str| {
-            let mut note = Comparison::new(Experiment::T2, "one call | two calls", s);
-            note.found("tools.separator", value);
-            note.finish(s)
-        };
-        let [one, two] = &SENTINELS;
-        let pairs = paired(&[note(one, ","), note(one, ";"), note(two, ","), note(two, "\n")]);
-        let found: Vec<usize> = pairs.iter().map(|pair| pair.inconsistent.len()).collect();
-        assert_eq!(found, [0, 1]);
-        let wrong = &pairs[1].inconsistent[0];
-        assert_eq!((wrong.first.as_str(), wrong.second.as_str()), (Some(";"), Some("\n")));
-        // With one set alone nothing can disagree.
-        assert!(paired(&[note(one, ",")])[0].inconsistent.is_empty());
     }
 }

@@ -6,14 +6,15 @@
 
 use std::fmt;
 
-use serde_json::{Map, Number, Value, json};
+use serde_json::Value;
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
+use unjinja_spec::{FormatSpec, RoundTrips};
 
-use crate::conversation::{AssistantMessage, Call, Empty, Style, tools_for, type_of};
+use crate::ask::working_style;
+use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for};
 use crate::probe::Probe;
-use crate::sentinels::{SENTINELS, Sentinels};
+use crate::random::Random;
 use unjinja_render::{Template, with_big_stack};
 
 /// The results of the random conversations.
@@ -118,33 +119,39 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
         let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return None };
         turn.calls.push(Call { name: (*name).to_owned(), id: format!("call{number:05}"), arguments });
     }
-    let rendered = with_big_stack(|| Probe::new(template).turn(&SENTINELS[0], &turn, style(spec))).ok()?.ok()?;
+    let rendered = with_big_stack(|| {
+        let probe = Probe::new(template);
+        probe.turn(&turn, style(&probe, spec), &[])
+    });
+    let rendered = rendered.ok()?.ok()?.text;
     let body = until_end(&rendered, spec);
     Some(body.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(body).to_owned())
 }
 
-/// The style in which the template accepts calls.
-fn style(spec: &FormatSpec) -> Style {
-    Style {
-        object_arguments: spec.capabilities.object_arguments,
-        empty: if spec.capabilities.requires_nonnull_content { Empty::Text } else { Empty::Null },
-    }
+/// How messages are handed over to the template.
+fn style(probe: &Probe<'_>, spec: &FormatSpec) -> Style {
+    let style = working_style(probe);
+    Style { empty: if spec.capabilities.requires_nonnull_content { style.empty } else { Empty::Null }, ..style }
 }
 
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
     let Ok(lowered) = interpreter(spec) else { return result };
     let probe = Probe::new(template);
-    let s = &SENTINELS[0];
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let style = style(spec);
+    let mut random = Random::new(seed);
+    let style = style(&probe, spec);
     // Some templates lose most messages, so the number of attempts is limited.
     for _ in 0..count * 4 {
         if result.tried == count {
             break;
         }
         let (turn, mut expected) = random.turn(spec);
-        let Ok(rendered) = probe.turn(s, &turn, style) else {
+        // Some templates show reasoning only if it is switched on.
+        let extra = match (&turn.reasoning, spec.reasoning.switch.as_str()) {
+            (Some(_), switch) if !switch.is_empty() => vec![(switch.to_owned(), Value::from(true))],
+            _ => Vec::new(),
+        };
+        let Ok(rendered) = probe.turn(&turn, style, &extra).map(|turn| turn.text) else {
             result.lost_by_template += 1;
             continue;
         };
@@ -158,7 +165,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
         }
         result.tried += 1;
         let start = spec.turn.assistant_start.as_str();
-        let tools = if turn.calls.is_empty() { Tools::empty() } else { offered(s, &turn.calls) };
+        let tools = if turn.calls.is_empty() { Tools::empty() } else { offered(&turn.calls) };
         let options = Options::new().tools(&tools).generation_prompt(start);
         let read = |rendered: &str| {
             let body = until_end(rendered, spec);
@@ -166,13 +173,13 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             parse(lowered.clone(), body, &options)
         };
         let parsed = read(&rendered);
-        if !same(&parsed, &expected) && is_same_as_reasoning(&probe, s, spec, &turn, style, &rendered) {
+        if !same(&parsed, &expected) && is_same_as_reasoning(&probe, spec, &turn, style, &rendered) {
             result.lost_by_template += 1;
             result.tried -= 1;
             continue;
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
-        let past = || probe.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
+        let past = || probe.past_turn(&turn, style, &extra).is_ok_and(|past| same(&read(&past.text), &expected));
         if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
             result.held += 1;
             if same(&parsed, &expected) {
@@ -206,26 +213,25 @@ fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
 /// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.
 fn is_same_as_reasoning(
     probe: &Probe<'_>,
-    s: &Sentinels,
     spec: &FormatSpec,
     turn: &AssistantMessage,
     style: Style,
     rendered: &str,
 ) -> bool {
-    if turn.content.is_empty() || turn.reasoning.is_some() || spec.reasoning.field.is_empty() {
+    let Some(carrier) = Carrier::of_field(&spec.reasoning.field) else { return false };
+    if turn.content.is_empty() || turn.reasoning.is_some() {
         return false;
     }
-    let other = AssistantMessage { content: String::new(), ..turn.clone() }
-        .with_reasoning(&spec.reasoning.field, &turn.content);
-    probe.turn(s, &other, style).is_ok_and(|other| other == rendered)
+    let other = AssistantMessage { content: String::new(), ..turn.clone() }.with_reasoning(&carrier, &turn.content);
+    probe.turn(&other, style, &[]).is_ok_and(|other| other.text == rendered)
 }
 
 fn message_is_plain(message: &Message) -> bool {
     message.tool_calls.is_empty() && message.reasoning_content.is_empty()
 }
 
-fn offered(s: &Sentinels, calls: &[Call]) -> Tools {
-    Tools::from_openai(&tools_for(s, calls)).unwrap_or_default()
+fn offered(calls: &[Call]) -> Tools {
+    Tools::from_openai(&tools_for(calls)).unwrap_or_default()
 }
 
 /// Whether a render holds all words of a message's texts and the names of its calls.
@@ -245,123 +251,4 @@ fn same(parsed: &Message, expected: &Message) -> bool {
             let same_id = b.id.is_none() || a.id == b.id;
             a.name == b.name && same_id && value(&a.arguments).is_some() && value(&a.arguments) == value(&b.arguments)
         })
-}
-
-/// A small generator; reproducible everywhere.
-struct Random(u64);
-
-/// Texts that are hard to read back: quotes, brackets, code, other scripts, texts similar to markers.
-const PIECES: [&str; 24] = [
-    "plain words",
-    "It's \"quoted\"",
-    "naïve café",
-    "日本語",
-    "😀 emoji",
-    "a < b && c > d",
-    "fn main() { }",
-    "{\"k\": 1}",
-    "[1, 2]",
-    "C:\\path\\x",
-    "line one\nline two",
-    "\ttabbed",
-    "100 %",
-    "`code`",
-    "<b>bold</b>",
-    "</div>",
-    "x = y | z",
-    "<think",
-    "tool_call>",
-    "a\n\nb",
-    "'single'",
-    "#include <stdio.h>",
-    "$HOME/$(ls)",
-    "é\u{301}",
-];
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 16) as usize % n.max(1)
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn text(&mut self) -> String {
-        let count = 1 + self.below(4);
-        let pieces: Vec<&str> = (0..count).map(|_| PIECES[self.below(PIECES.len())]).collect();
-        pieces.join(" ").trim().to_owned()
-    }
-
-    /// A text with a unique word, so that its absence is noticed.
-    fn said(&mut self) -> String {
-        format!("Q{}z {}", self.below(1 << 20), self.text())
-    }
-
-    fn value(&mut self, depth: usize) -> Value {
-        match self.below(if depth == 0 { 6 } else { 8 }) {
-            0..=2 => self.text().into(),
-            3 => json!(self.below(100_000) as i64 - 5_000),
-            4 => Number::from_f64(self.below(1000) as f64 / 8.0 + 0.125).map_or(Value::Null, Value::Number),
-            5 => json!(self.one_in(2)),
-            6 => (0..self.below(4)).map(|_| self.value(depth - 1)).collect(),
-            _ => {
-                let mut map = Map::new();
-                for number in 0..self.below(3) {
-                    map.insert(format!("key_{number}"), self.value(depth - 1));
-                }
-                Value::Object(map)
-            }
-        }
-    }
-
-    fn turn(&mut self, spec: &FormatSpec) -> (AssistantMessage, Message) {
-        let mut turn = AssistantMessage::default();
-        let mut message = Message::default();
-        let calls = spec.tools.format != ToolFormat::None && self.one_in(2);
-        if calls {
-            let count = if spec.capabilities.parallel_tool_calls { 1 + self.below(3) } else { 1 };
-            for number in 0..count {
-                let mut arguments = Map::new();
-                for number in 0..self.below(4) {
-                    let value = self.value(2);
-                    // The name holds the type: an argument has one type in all calls, as its schema says.
-                    arguments.insert(format!("{}_{number}", type_of(&value)), value);
-                }
-                let name = ["get_weather", "run", "edit_file", "search.web"][self.below(4)];
-                let id = format!("call{:05}", number + 10 * self.below(1000));
-                let text = Value::Object(arguments.clone()).to_string();
-                message.tool_calls.push(unjinja_runtime::ToolCall {
-                    id: Some(id.clone()),
-                    name: name.to_owned(),
-                    arguments: text,
-                    complete: true,
-                });
-                turn.calls.push(Call { name: name.to_owned(), id, arguments });
-            }
-        }
-        if !calls || self.one_in(3) {
-            turn.content = self.said();
-            message.content.clone_from(&turn.content);
-        }
-        let may_reason = match spec.reasoning.mode {
-            ReasoningMode::None => false,
-            ReasoningMode::TagBased => true,
-            ReasoningMode::ToolsOnly => calls,
-        };
-        // If only the end of reasoning is marked, a turn without that marker could be all answer or all reasoning.
-        let must_reason = spec.reasoning.start.trim().is_empty();
-        if may_reason && !spec.reasoning.field.is_empty() && (must_reason || self.one_in(2)) {
-            message.reasoning_content = self.said();
-            turn = turn.with_reasoning(&spec.reasoning.field, &message.reasoning_content);
-        }
-        (turn, message)
-    }
 }

@@ -50,8 +50,7 @@ fn line(file: &str, made: &Comparison) -> String {
         (Some(error), true) => format!("{} ({})", made.because, error.lines().next().unwrap_or_default()),
         (None, true) => made.because.clone(),
     };
-    let sentinels = if made.sentinels == 1 { "" } else { " [again]" };
-    visible::line(&format!("{file}: {}{sentinels} {}: {said}", made.experiment, made.varied))
+    visible::line(&format!("{file}: {} {}: {said}", made.experiment, made.varied))
 }
 
 fn finding(finding: &Finding) -> String {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use unjinja_analyzer::trace::{Comparison, Inconsistency, Pair, paired};
+use unjinja_analyzer::trace::{Comparison, Experiment};
 use unjinja_codegen::interpreter;
 use unjinja_grammar::{Grammar, GrammarOptions};
 use unjinja_runtime::Interpreter;
@@ -73,38 +73,14 @@ pub(crate) struct Evidence {
     pub round_trips: RoundTrips,
 }
 
-/// A comparison, with both sets of sentinels.
+/// A comparison of the analysis.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparisonView {
-    /// Its short name, such as `T1`.
-    pub experiment: &'static str,
     /// What it tests.
     pub title: &'static str,
-    /// What was varied.
-    pub varied: String,
-    /// Whether both sets of sentinels led to the same findings.
-    pub consistent: bool,
-    /// The findings that differ.
-    pub inconsistent: Vec<Inconsistency>,
-    /// The comparison with the first set of sentinels.
-    pub first: Comparison,
-    /// The comparison with the second set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub second: Option<Comparison>,
-}
-
-impl ComparisonView {
-    fn new(pair: Pair) -> Self {
-        Self {
-            experiment: pair.first.experiment.name(),
-            title: pair.first.experiment.title(),
-            varied: pair.first.varied.clone(),
-            consistent: pair.inconsistent.is_empty(),
-            inconsistent: pair.inconsistent,
-            first: pair.first,
-            second: pair.second,
-        }
-    }
+    /// The comparison.
+    #[serde(flatten)]
+    pub made: Comparison,
 }
 
 /// A key of the spec.
@@ -254,18 +230,13 @@ pub(crate) struct Group<'e> {
 }
 
 impl Explanation {
-    /// Whether the analysis reached the second set of sentinels.
-    pub(crate) fn made_twice(&self) -> bool {
-        self.comparisons.iter().any(|one| one.second.is_some())
-    }
-
     /// The comparisons, grouped by subject.
     pub(crate) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         GROUPS.into_iter().map(|(title, names)| {
             let all = self.comparisons.iter().enumerate();
             let mut all: Vec<(usize, &ComparisonView)> =
-                all.filter(|(_, one)| names.contains(&one.experiment)).collect();
-            all.sort_by_key(|(index, one)| (names.iter().position(|name| *name == one.experiment), *index));
+                all.filter(|(_, one)| names.contains(&one.made.experiment.name())).collect();
+            all.sort_by_key(|(index, one)| (names.iter().position(|name| *name == one.made.experiment.name()), *index));
             let (idle, comparisons) = all.into_iter().partition(|(_, one)| one.is_idle());
             Group { title, comparisons, idle }
         })
@@ -273,10 +244,10 @@ impl Explanation {
 }
 
 impl ComparisonView {
-    /// Whether it is a probe that found nothing with either set of sentinels.
+    /// Whether it is a probe that found nothing.
     fn is_idle(&self) -> bool {
-        let failed = self.first.renders.iter().any(|render| render.error.is_some());
-        self.experiment == "hidden_history" && self.consistent && self.first.findings.is_empty() && !failed
+        let failed = self.made.renders.iter().any(|render| render.error.is_some());
+        self.made.experiment == Experiment::HiddenHistory && self.made.findings.is_empty() && !failed
     }
 }
 
@@ -295,8 +266,8 @@ pub(crate) struct Sources<'a> {
 
 impl Explanation {
     pub(crate) fn new(sources: &Sources<'_>) -> Self {
-        let comparisons: Vec<ComparisonView> =
-            paired(sources.comparisons).into_iter().map(ComparisonView::new).collect();
+        let view = |made: &Comparison| ComparisonView { title: made.experiment.title(), made: made.clone() };
+        let comparisons: Vec<ComparisonView> = sources.comparisons.iter().map(view).collect();
         let mut explanation = Self {
             file: sources.file.clone(),
             kind: sources.kind,
@@ -377,13 +348,13 @@ fn keys(found: &FormatSpec, spec: &FormatSpec, comparisons: &[ComparisonView]) -
         // Each item of a list may be found by its own comparison.
         let plain = key.split('[').next().unwrap_or(&key);
         let finds = |c: &&ComparisonView| {
-            let mut findings = c.first.findings.iter();
+            let mut findings = c.made.findings.iter();
             findings.any(|f| f.key == key || f.key == plain || f.key.starts_with(&format!("{plain}.")))
         };
         let mut found_by: Vec<&'static str> = Vec::new();
         for comparison in comparisons.iter().filter(finds) {
-            if !found_by.contains(&comparison.experiment) {
-                found_by.push(comparison.experiment);
+            if !found_by.contains(&comparison.made.experiment.name()) {
+                found_by.push(comparison.made.experiment.name());
             }
         }
         views.push(KeyView { key, value, found_by, overlaid });

@@ -102,13 +102,7 @@ fn section(out: &mut impl Write, title: &str, more: &str) -> io::Result<()> {
 // ----- comparisons -----
 
 fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
-    let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
-    let more = match wrong {
-        _ if !explanation.made_twice() => "  with one set of sentinels only".to_owned(),
-        0 => "  the same with both sets of sentinels".to_owned(),
-        count => format!("  {count} with different findings for the two sets of sentinels"),
-    };
-    section(out, "Comparisons", &more)?;
+    section(out, "Comparisons", "")?;
     write!(out, "{DIM}⟦ ⟧ the part that differs   ↵ the end of a line   fields:{DIM:#}")?;
     for &field in Field::ALL {
         let style = style_of(field);
@@ -127,34 +121,22 @@ fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()
             writeln!(out, "\n{TITLE}{} probes that found nothing{TITLE:#}", idle.len())?;
         }
         for (_, one) in idle {
-            writeln!(out, "  {}: {}", visible::line(&one.varied), visible::line(&one.first.because))?;
+            writeln!(out, "  {}: {}", visible::line(&one.made.varied), visible::line(&one.made.because))?;
         }
     }
     Ok(())
 }
 
 fn comparison(one: &ComparisonView, out: &mut impl Write) -> io::Result<()> {
-    let name = if one.experiment.len() == 2 { format!("{} ", one.experiment) } else { String::new() };
-    writeln!(out, "\n{TITLE}{name}{}{TITLE:#}  {}", one.title, visible::line(&one.varied))?;
-    renders(&one.first, out)?;
-    for finding in &one.first.findings {
+    let name = one.made.experiment.name();
+    let name = if name.len() == 2 { format!("{name} ") } else { String::new() };
+    writeln!(out, "\n{TITLE}{name}{}{TITLE:#}  {}", one.title, visible::line(&one.made.varied))?;
+    renders(&one.made, out)?;
+    for finding in &one.made.findings {
         writeln!(out, "  {GOOD}→{GOOD:#} {} = {}", finding.key, value(&finding.value))?;
     }
-    if !one.first.because.is_empty() {
-        writeln!(out, "  {DIM}because{DIM:#} {}", visible::line(&one.first.because))?;
-    }
-    for wrong in &one.inconsistent {
-        writeln!(
-            out,
-            "  {BAD}✗ inconsistent:{BAD:#} {} = {} with one set of sentinels, {} with the other",
-            wrong.key,
-            value(&wrong.first),
-            value(&wrong.second)
-        )?;
-    }
-    if let Some(second) = one.second.as_ref().filter(|_| !one.consistent) {
-        writeln!(out, "  {DIM}with the other set:{DIM:#}")?;
-        renders(second, out)?;
+    if !one.made.because.is_empty() {
+        writeln!(out, "  {DIM}because{DIM:#} {}", visible::line(&one.made.because))?;
     }
     Ok(())
 }

@@ -15,16 +15,9 @@ const DIFFERENCE: usize = 4_000;
 
 /// The section.
 pub(super) fn section(explanation: &Explanation) -> String {
-    let wrong = explanation.comparisons.iter().filter(|one| !one.consistent).count();
-    let verdict = match wrong {
-        _ if !explanation.made_twice() => "The analysis ended before the second set.".to_owned(),
-        0 => "Both sets led to the same findings.".to_owned(),
-        1 => "In one comparison the two sets led to different findings.".to_owned(),
-        count => format!("In {count} comparisons the two sets led to different findings."),
-    };
     let mut out = format!(
         "<p class=\"lead\">Each comparison renders conversations that differ in one respect. Every field holds a sentinel, a \
-         text that occurs nowhere else. All is done twice, with different sentinels. {verdict} The part that differs is in \
+         text that occurs nowhere else. The part that differs is in \
          <span class=\"d\">brackets</span>.</p>"
     );
     out.push_str(&legend(Field::ALL.iter().map(|&field| (class_of(field), field.title()))));
@@ -52,55 +45,32 @@ pub(super) fn section(explanation: &Explanation) -> String {
 }
 
 fn comparison(index: usize, one: &ComparisonView) -> String {
-    let open = if one.consistent { "" } else { " open" };
-    let name = if one.experiment.len() == 2 {
-        format!("<span class=\"key mono\">{}</span>", one.experiment)
-    } else {
-        String::new()
+    let made = &one.made;
+    let name = match made.experiment.name() {
+        name if name.len() == 2 => format!("<span class=\"key mono\">{name}</span>"),
+        _ => String::new(),
     };
-    let found = match (one.consistent, one.first.findings.len()) {
-        (false, _) => "<span class=\"badge bad\">✗ inconsistent</span>".to_owned(),
-        (true, 0) => String::new(),
-        (true, 1) => "1 finding".to_owned(),
-        (true, count) => format!("{count} findings"),
+    let found = match made.findings.len() {
+        0 => String::new(),
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
     };
     let mut out = format!(
-        "<details id=\"c{index}\"{open}><summary><span class=\"line\">{name}<span class=\"what\">{}</span><span class=\"varied\">{}</span></span>\
+        "<details id=\"c{index}\"><summary><span class=\"line\">{name}<span class=\"what\">{}</span><span class=\"varied\">{}</span></span>\
          <span class=\"found\">{found}</span></summary><div class=\"body\">",
         one.title,
-        inline(&one.varied)
+        inline(&made.varied)
     );
-    out.push_str(&renders(&one.first));
-    if !one.first.findings.is_empty() || !one.inconsistent.is_empty() {
+    out.push_str(&renders(made));
+    if !made.findings.is_empty() {
         out.push_str("<ul class=\"findings\">");
-        for finding in &one.first.findings {
+        for finding in &made.findings {
             let _ = write!(out, "<li><code>{}</code> = {}</li>", inline(&finding.key), value(&finding.value));
-        }
-        for wrong in &one.inconsistent {
-            let _ = write!(
-                out,
-                "<li class=\"bad\"><code>{}</code> is {} with one set of sentinels and {} with the other</li>",
-                inline(&wrong.key),
-                value(&wrong.first),
-                value(&wrong.second)
-            );
         }
         out.push_str("</ul>");
     }
-    if !one.first.because.is_empty() {
-        let _ = write!(out, "<p class=\"because\">Because {}.</p>", inline(one.first.because.trim_end_matches('.')));
-    }
-    match &one.second {
-        Some(second) if !second.renders.is_empty() => {
-            let _ = write!(
-                out,
-                "<details{open}><summary><span class=\"varied\">With the other set of sentinels</span></summary>\
-                 <div class=\"body\">{}</div></details>",
-                renders(second)
-            );
-        }
-        Some(_) => {}
-        None => out.push_str("<p class=\"note\">This comparison was made with only one set of sentinels.</p>"),
+    if !made.because.is_empty() {
+        let _ = write!(out, "<p class=\"because\">Because {}.</p>", inline(made.because.trim_end_matches('.')));
     }
     out.push_str("</div></details>\n");
     out

@@ -31,11 +31,11 @@ pub(super) fn spec(explanation: &Explanation) -> String {
         }
         for name in &key.found_by {
             let finds = |one: &ComparisonView| {
-                one.experiment == *name
-                    && one.first.findings.iter().any(|f| key.key.starts_with(&f.key) || f.key.starts_with(&key.key))
+                one.made.experiment.name() == *name
+                    && one.made.findings.iter().any(|f| key.key.starts_with(&f.key) || f.key.starts_with(&key.key))
             };
             let index = explanation.comparisons.iter().position(finds);
-            let index = index.or_else(|| explanation.comparisons.iter().position(|one| one.experiment == *name));
+            let index = index.or_else(|| explanation.comparisons.iter().position(|one| one.made.experiment.name() == *name));
             let _ = write!(out, "<a href=\"#c{}\">{}</a>", index.unwrap_or(0), name.replace('_', " "));
         }
         out.push_str("</td></tr>");

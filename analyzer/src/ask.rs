@@ -1,0 +1,468 @@
+//! The questions: the fixed set of conversations that a template renders, each different from another in one respect.
+//! If a template refuses a conversation, or does not show a field, other ways to ask are tried in a fixed order.
+//!
+//! This module draws no conclusions beyond which way to ask works.
+
+use serde_json::{Value, json};
+use unjinja_render::RenderError;
+
+use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Ids, Offer, Style};
+use crate::error::AnalyzeError;
+use crate::observed::{Part, Turn};
+use crate::probe::{Probe, Variable};
+use crate::sentinels::SENTINELS;
+use crate::text;
+pub(crate) use abilities::{Ability, capabilities};
+
+mod abilities;
+
+/// Everything that a template was asked.
+pub(crate) struct Observed {
+    /// How messages without calls are handed over.
+    pub style: Style,
+    /// C1: an answer.
+    pub answer: Turn,
+    /// C1: an answer that another user message follows.
+    pub past: Option<Turn>,
+    /// A user message alone.
+    pub user_alone: String,
+    /// R2: the generation prompts.
+    pub prompts: Vec<Prompt>,
+    /// R2: for each variable, the whole prompt with it switched on and off, where they differ.
+    pub switched: Vec<Switched>,
+    /// The fields of a message that the template looks for.
+    pub fields: Vec<String>,
+    /// R1 and R3, for each carrier that was tried.
+    pub reasoning: Vec<Reasoned>,
+    /// The texts that may be markers, from the template's string literals.
+    pub candidates: Vec<String>,
+    /// HiddenHistory: for each candidate, an answer with it in the middle.
+    pub split: Vec<Split>,
+    /// The ways to hand over calls that were tried, up to the one that worked.
+    pub styles: Tried,
+    /// T1 to T7, A1 and A2; `None` if no way to ask shows a call.
+    pub calls: Option<CallTurns>,
+    /// What the template can render at all.
+    pub abilities: Vec<Ability>,
+}
+
+/// A generation prompt.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    /// The variable that was set; `None` if none was.
+    pub switch: Option<(String, bool)>,
+    pub text: String,
+}
+
+/// Two whole prompts that differ in one variable.
+pub(crate) struct Switched {
+    pub name: String,
+    pub on: String,
+    pub off: String,
+}
+
+/// Reasoning that a message carries.
+pub(crate) struct Reasoned {
+    pub carrier: Carrier,
+    /// The variables that had to be set.
+    pub extra: Vec<Variable>,
+    pub with_answer: Option<Turn>,
+    pub with_call: Option<Turn>,
+}
+
+/// An answer with a possible closing marker of reasoning in its middle.
+pub(crate) struct Split {
+    pub tag: String,
+    pub last: Result<Turn, RenderError>,
+    pub past: Result<Turn, RenderError>,
+}
+
+/// The turns with calls.
+pub(crate) struct CallTurns {
+    pub style: Style,
+    /// T1: one call.
+    pub one: Turn,
+    /// T2: two calls; `None` if the template does not show both.
+    pub two: Option<Turn>,
+    /// A call after an answer.
+    pub after_answer: Option<Turn>,
+    /// T6: a call without arguments.
+    pub no_arguments: Option<Turn>,
+    /// T5: a call with two arguments.
+    pub two_arguments: Option<Turn>,
+    /// A2: a number.
+    pub number: Option<Turn>,
+    /// ValueTypes: a value of each other type.
+    pub others: Vec<(&'static str, Turn)>,
+    /// NullContent: the call with content that is null.
+    pub null: Result<Turn, RenderError>,
+}
+
+/// A value that is not a string.
+pub(crate) const NUMBER: u32 = 4711;
+
+/// Ways to hand over calls that differ from the usual one in more respects than this are not tried.
+const MOST_CHANGES: usize = 2;
+
+impl Observed {
+    /// Asks the template everything.
+    pub(crate) fn ask(probe: &Probe<'_>) -> Result<Self, AnalyzeError> {
+        let message = AssistantMessage::content(SENTINELS.content);
+        let (style, answer) = answer(probe, &message)?;
+        let past = probe.past_turn(&message, style, &[]).ok();
+        let (styles, calls) = calls(probe, style);
+        let mut fields = probe.fields_read(&message, style);
+        if let Some(calls) = &calls {
+            let read = probe.fields_read(&AssistantMessage::calls(&[Call::probe(0)]), calls.style);
+            fields.extend(read);
+            fields.sort();
+            fields.dedup();
+        }
+        let switches = switches(probe);
+        let prompts = prompts(probe, style, &switches);
+        let reasoning = reasoning(probe, style, calls.as_ref(), &switches, &fields);
+        let shown = reasoning.iter().any(Reasoned::is_marked);
+        let candidates = if shown { Vec::new() } else { marker_candidates(probe) };
+        let split = splits(probe, style, &candidates);
+        let user = [style.user(SENTINELS.user)];
+        let whole = |switch: &String, on: bool| {
+            probe.render(&user, &Value::Null, true, &[(switch.clone(), on.into())]).unwrap_or_default()
+        };
+        let switched = switches.iter().map(|name| Switched {
+            name: name.clone(),
+            on: whole(name, true),
+            off: whole(name, false),
+        });
+        Ok(Self {
+            style,
+            answer,
+            past,
+            user_alone: probe.render(&user, &Value::Null, false, &[]).unwrap_or_default(),
+            prompts,
+            fields,
+            switched: if shown { Vec::new() } else { switched.filter(|s| s.on != s.off).collect() },
+            reasoning,
+            candidates,
+            split,
+            styles,
+            abilities: abilities::abilities(probe, style, calls.as_ref()),
+            calls,
+        })
+    }
+}
+
+impl Observed {
+    /// The prompt without a switch, and those of the first switch that changes it.
+    pub(crate) fn first_prompts(&self) -> Vec<&Prompt> {
+        let first = self.prompts.iter().find_map(|prompt| prompt.switch.as_ref().map(|(name, _)| name));
+        let is_first = |prompt: &&Prompt| prompt.switch.as_ref().is_none_or(|(name, _)| Some(name) == first);
+        self.prompts.iter().filter(is_first).collect()
+    }
+}
+
+/// C1: the first way to hand over an answer that shows it once.
+fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, Turn), AnalyzeError> {
+    let mut first = None;
+    for typed in [false, true] {
+        let style = Style { typed, ..Style::USUAL };
+        let turn = probe.turn(message, style, &[]);
+        if let Ok(turn) = &turn
+            && turn.only(Part::Content).is_some()
+        {
+            return Ok((style, turn.clone()));
+        }
+        first.get_or_insert(turn);
+    }
+    let name = probe.template.name();
+    Err(match first {
+        Some(Ok(turn)) => AnalyzeError::answer_not_found(name, &turn.text, turn.all(Part::Content).count()),
+        Some(Err(error)) => AnalyzeError::no_answer(name, &error),
+        None => AnalyzeError::answer_not_found(name, "", 0),
+    })
+}
+
+// ----- prompts -----
+
+/// Variables of chat templates that do not switch thinking.
+const OTHER_VARIABLES: [&str; 14] = [
+    "messages",
+    "tools",
+    "documents",
+    "functions",
+    "add_generation_prompt",
+    "bos_token",
+    "eos_token",
+    "pad_token",
+    "unk_token",
+    "datetime",
+    "date_string",
+    "raise_exception",
+    "strftime_now",
+    "continue_final_message",
+];
+
+/// The template variables that may switch thinking. Those whose name speaks of it come first.
+fn switches(probe: &Probe<'_>) -> Vec<String> {
+    let mut names: Vec<String> =
+        probe.template.variables().into_iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).collect();
+    names.sort_by_key(|name| !["think", "reason"].iter().any(|word| name.contains(word)));
+    names
+}
+
+/// R2: the generation prompts: without a switch, and with each switch that changes it.
+fn prompts(probe: &Probe<'_>, style: Style, switches: &[String]) -> Vec<Prompt> {
+    let mut prompts = Vec::new();
+    if let Ok(text) = probe.generation_prompt(style, &[]) {
+        prompts.push(Prompt { switch: None, text });
+    }
+    for switch in switches {
+        let given = |on: bool| probe.generation_prompt(style, &[(switch.clone(), on.into())]).ok();
+        let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
+        if on != off {
+            prompts.push(Prompt { switch: Some((switch.clone(), true)), text: on });
+            prompts.push(Prompt { switch: Some((switch.clone(), false)), text: off });
+        }
+    }
+    prompts
+}
+
+// ----- reasoning -----
+
+/// Usual names of the message field that carries reasoning.
+const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
+
+/// Message fields that do not carry reasoning.
+const OTHER_FIELDS: [&str; 14] = [
+    "role",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "function_call",
+    "id",
+    "type",
+    "refusal",
+    "audio",
+    "images",
+    "recipient",
+    "prefix",
+    "documents",
+];
+
+impl Reasoned {
+    /// Whether the reasoning stands in a turn once, before an answer or in a turn with a call.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.before_answer().is_some() || self.before_call().is_some()
+    }
+
+    /// The turn with reasoning and then an answer.
+    pub(crate) fn before_answer(&self) -> Option<&Turn> {
+        self.with_answer.as_ref().filter(|turn| {
+            let (reasoning, content) = (turn.only(Part::Reasoning), turn.only(Part::Content));
+            matches!((reasoning, content), (Some(reasoning), Some(content)) if reasoning.end <= content.start)
+        })
+    }
+
+    /// The turn with reasoning and a call.
+    pub(crate) fn before_call(&self) -> Option<&Turn> {
+        self.with_call.as_ref().filter(|turn| turn.only(Part::Reasoning).is_some())
+    }
+}
+
+/// R1 and R3: for each carrier, whether and how reasoning is rendered. The last one is the first that shows it.
+fn reasoning(probe: &Probe<'_>, style: Style, calls: Option<&CallTurns>, switches: &[String], fields: &[String]) -> Vec<Reasoned> {
+    let carriers = carriers(probe, fields);
+    let mut settings = vec![Vec::new()];
+    settings.extend(switches.iter().map(|switch| vec![(switch.clone(), Value::from(true))]));
+    let mut tried = Vec::new();
+    for extra in settings {
+        for carrier in &carriers {
+            let answer = AssistantMessage::content(SENTINELS.content).with_reasoning(carrier, SENTINELS.reasoning);
+            let call = AssistantMessage::calls(&[Call::probe(0)]).with_reasoning(carrier, SENTINELS.reasoning);
+            let reasoned = Reasoned {
+                carrier: carrier.clone(),
+                extra: extra.clone(),
+                with_answer: probe.turn(&answer, style, &extra).ok(),
+                with_call: calls.and_then(|calls| probe.turn(&call, calls.style, &extra).ok()),
+            };
+            let is_marked = reasoned.is_marked();
+            tried.push(reasoned);
+            if is_marked {
+                return tried;
+            }
+        }
+    }
+    // A text that no marker follows is not reasoning but, for example, a name or a date.
+    tried
+}
+
+impl Reasoned {
+    /// Whether a marker follows the reasoning.
+    pub(crate) fn is_marked(&self) -> bool {
+        let next = |turn: &Turn, from: usize| {
+            let end = turn.holes.iter().map(|hole| hole.range.start).filter(|start| *start >= from).min();
+            !turn.text[from..end.unwrap_or(turn.text.len())].trim().is_empty()
+        };
+        let marked = |turn: Option<&Turn>| {
+            turn.is_some_and(|turn| turn.only(Part::Reasoning).is_some_and(|hole| next(turn, hole.end)))
+        };
+        marked(self.before_answer()) || marked(self.before_call())
+    }
+}
+
+/// The ways to carry reasoning: the usual field names that the template mentions, typed parts, then whatever else it
+/// looks for in an assistant's message.
+fn carriers(probe: &Probe<'_>, read: &[String]) -> Vec<Carrier> {
+    let source = probe.template.source();
+    let mut fields: Vec<&str> = REASONING_FIELDS.into_iter().filter(|field| source.contains(field)).collect();
+    let usual = fields.len();
+    for field in read.iter().map(String::as_str) {
+        if !OTHER_FIELDS.contains(&field) && !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    let mut carriers: Vec<Carrier> = fields.into_iter().map(|field| Carrier::Field(field.to_owned())).collect();
+    if source.contains("'thinking'") || source.contains("\"thinking\"") {
+        carriers.insert(usual, Carrier::Parts);
+    }
+    carriers
+}
+
+/// The texts that may be markers: the tags in the template's string literals, and short literals that are no words.
+fn marker_candidates(probe: &Probe<'_>) -> Vec<String> {
+    let mut candidates: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
+        if !candidates.iter().any(|known| known == text) {
+            candidates.push(text.to_owned());
+        }
+    };
+    for literal in probe.template.string_literals() {
+        text::tags(&literal).into_iter().for_each(&mut add);
+        // A marker that is not a tag is a string literal of its own.
+        let alone = literal.trim();
+        let is_mark = (2..=40).contains(&alone.len()) && !alone.contains(char::is_whitespace);
+        if is_mark && !alone.chars().all(char::is_alphanumeric) {
+            add(alone);
+        }
+    }
+    candidates
+}
+
+/// HiddenHistory: answers with a candidate in the middle. If it ends reasoning, the template drops the first half. The
+/// last one is the first that does.
+fn splits(probe: &Probe<'_>, style: Style, candidates: &[String]) -> Vec<Split> {
+    let mut tried = Vec::new();
+    for tag in candidates {
+        let carrier = Carrier::Tags(String::new(), tag.clone());
+        let message = AssistantMessage::content(SENTINELS.content).with_reasoning(&carrier, SENTINELS.reasoning);
+        let (last, past) = (probe.turn(&message, style, &[]), probe.past_turn(&message, style, &[]));
+        tried.push(Split { tag: tag.clone(), last, past });
+        if tried.last().is_some_and(Split::drops) {
+            break;
+        }
+    }
+    tried
+}
+
+impl Split {
+    /// Whether the template drops the text before the tag.
+    pub(crate) fn drops(&self) -> bool {
+        let drops = |turn: &Turn| turn.first(Part::Content).is_some() && turn.first(Part::Reasoning).is_none();
+        [&self.last, &self.past].into_iter().flatten().any(drops)
+    }
+}
+
+// ----- calls -----
+
+/// The ways to hand over calls, those that differ least from the usual one first.
+fn call_styles(style: Style) -> Vec<Style> {
+    let mut styles = Vec::new();
+    for tools in [Offer::Wrapped, Offer::None, Offer::Flat] {
+        for ids in [Ids::Plain, Ids::Functions, Ids::Numbered] {
+            for object_arguments in [true, false] {
+                for empty in [Empty::Text, Empty::Null, Empty::Absent, Empty::Word] {
+                    styles.push(Style { object_arguments, empty, ids, tools, ..style });
+                }
+            }
+        }
+    }
+    let changes = |style: &Style| {
+        let usual = Style::USUAL;
+        usize::from(style.empty != usual.empty)
+            + usize::from(style.object_arguments != usual.object_arguments)
+            + usize::from(style.ids != usual.ids)
+            + usize::from(style.tools != usual.tools)
+    };
+    styles.retain(|style| changes(style) <= MOST_CHANGES);
+    // Null content and arguments as text are usual enough to come before everything else.
+    styles.sort_by_key(|style| (style.ids != Ids::Plain || style.tools != Offer::Wrapped, changes(style)));
+    styles
+}
+
+/// The first way to hand over messages with which an answer and, if possible, a call are shown.
+pub(crate) fn working_style(probe: &Probe<'_>) -> Style {
+    let message = AssistantMessage::content(SENTINELS.content);
+    let style = answer(probe, &message).map_or(Style::USUAL, |(style, _)| style);
+    call_style(probe, style).1.map_or(style, |(style, _)| style)
+}
+
+/// Whether a turn shows the name and the arguments of its first call.
+fn shows_call(turn: &Turn, number: usize) -> bool {
+    [Part::Name(number), Part::Key(number, 0), Part::Value(number, 0)].into_iter().all(|part| turn.first(part).is_some())
+}
+
+/// The ways to hand over calls that were tried.
+type Tried = Vec<(Style, Result<Turn, RenderError>)>;
+
+/// Finds a way to hand over calls: the last one that was tried, if it shows a call.
+fn call_style(probe: &Probe<'_>, style: Style) -> (Tried, Option<(Style, Turn)>) {
+    let one = AssistantMessage::calls(&[Call::probe(0)]);
+    let mut tried = Vec::new();
+    // Whatever a template does with calls, it must name the field.
+    if !probe.template.source().contains("tool_calls") {
+        return (tried, None);
+    }
+    for style in call_styles(style) {
+        let turn = probe.turn(&one, style, &[]);
+        let shown = turn.as_ref().ok().filter(|turn| shows_call(turn, 0)).cloned();
+        tried.push((style, turn));
+        if let Some(turn) = shown {
+            return (tried, Some((style, turn)));
+        }
+    }
+    (tried, None)
+}
+
+/// Finds a way to hand over calls, and asks everything about them.
+fn calls(probe: &Probe<'_>, style: Style) -> (Tried, Option<CallTurns>) {
+    let (tried, found) = call_style(probe, style);
+    (tried, found.map(|(style, one)| call_turns(probe, style, one)))
+}
+
+fn call_turns(probe: &Probe<'_>, style: Style, one: Turn) -> CallTurns {
+    let s = &SENTINELS;
+    let ask = |message: &AssistantMessage| probe.turn(message, style, &[]).ok();
+    let call = |arguments: &[(&str, Value)]| ask(&AssistantMessage::calls(&[Call::with(0, arguments)]));
+    let two = ask(&AssistantMessage::calls(&[Call::probe(0), Call::probe(1)]));
+    let values = [
+        ("boolean", json!(true)),
+        ("object", json!({s.arguments[1]: s.values[1]})),
+        ("array", json!([s.values[1]])),
+        ("fraction", json!(47.25)),
+        ("null", Value::Null),
+    ];
+    CallTurns {
+        style,
+        two: two.filter(|turn| shows_call(turn, 0) && shows_call(turn, 1)),
+        after_answer: ask(&AssistantMessage::calls(&[Call::probe(0)]).with_content(s.content)),
+        no_arguments: call(&[]),
+        two_arguments: call(&[(s.arguments[0], s.values[0].into()), (s.arguments[1], s.values[1].into())]),
+        number: call(&[(s.arguments[0], json!(NUMBER))]),
+        others: values
+            .into_iter()
+            .filter_map(|(kind, value)| Some((kind, call(&[(s.arguments[0], value)])?)))
+            .collect(),
+        null: probe.turn(&AssistantMessage::calls(&[Call::probe(0)]), Style { empty: Empty::Null, ..style }, &[]),
+        one,
+    }
+}

@@ -1,0 +1,78 @@
+//! The questions about what a template can render at all.
+
+use serde_json::{Value, json};
+use unjinja_render::RenderError;
+use unjinja_spec::Capabilities;
+
+use crate::ask::{CallTurns, shows_call};
+use crate::conversation::{AssistantMessage, Call, Empty, Style, tools_for};
+use crate::probe::Probe;
+use crate::sentinels::SENTINELS;
+
+/// One question and its answer.
+pub(crate) struct Ability {
+    /// The key of the spec.
+    pub key: &'static str,
+    /// What was rendered, in words.
+    pub what: String,
+    pub text: Result<String, RenderError>,
+    pub holds: bool,
+}
+
+/// Asks what the template can render.
+pub(super) fn abilities(probe: &Probe<'_>, style: Style, calls: Option<&CallTurns>) -> Vec<Ability> {
+    let s = &SENTINELS;
+    let user = style.user(s.user);
+    let mut found = Vec::new();
+    let mut shows = |key, what: &str, messages: &[Value], tools: &Value, holds: &dyn Fn(&str) -> bool| {
+        let text = probe.render(messages, tools, true, &[]);
+        let holds = text.as_ref().is_ok_and(|text| holds(text));
+        found.push(Ability { key, what: what.to_owned(), text, holds });
+    };
+    let offered = tools_for(&[Call::probe(0)]);
+    shows("tools", "tools that are offered", std::slice::from_ref(&user), &offered, &|t| t.contains(s.functions[0]));
+    let system = json!({"role": "system", "content": style.content(s.content)});
+    shows("system_role", "a system message", &[system, user], &Value::Null, &|text| text.contains(s.content));
+    let parts = Style { typed: true, ..style }.user(s.user);
+    let prints_list = |text: &str| text.contains("'type'") || text.contains("\"type\"");
+    shows("typed_content", "content as a list of typed parts", &[parts], &Value::Null, &|text| {
+        text.contains(s.user) && !prints_list(text)
+    });
+    let Some(calls) = calls else { return found };
+    let one = AssistantMessage::calls(&[Call::probe(0)]);
+    for (key, object_arguments) in [("object_arguments", true), ("string_arguments", false)] {
+        for empty in [calls.style.empty, Empty::Text, Empty::Null] {
+            let style = Style { object_arguments, empty, ..calls.style };
+            let turn = probe.turn(&one, style, &[]);
+            let holds = turn.as_ref().is_ok_and(|turn| shows_call(turn, 0));
+            found.push(Ability { key, what: style.words(), text: turn.map(|turn| turn.text), holds });
+            if holds {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The capabilities of a spec, from the answers.
+pub(crate) fn capabilities(abilities: &[Ability], calls: Option<&CallTurns>, reasoning: bool) -> Capabilities {
+    let can = |key: &str| abilities.iter().any(|ability| ability.key == key && ability.holds);
+    Capabilities {
+        tools: can("tools"),
+        tool_calls: calls.is_some(),
+        parallel_tool_calls: calls.is_some_and(|calls| calls.two.is_some()),
+        system_role: can("system_role"),
+        typed_content: can("typed_content"),
+        object_arguments: can("object_arguments"),
+        string_arguments: can("string_arguments"),
+        reasoning,
+        requires_nonnull_content: calls.is_some_and(CallTurns::refuses_null),
+    }
+}
+
+impl CallTurns {
+    /// Whether the template refuses a call beside content that is null, or prints the null.
+    pub(crate) fn refuses_null(&self) -> bool {
+        self.null.as_ref().map_or(true, |turn| turn.text.contains("None") || turn.text.contains("null"))
+    }
+}

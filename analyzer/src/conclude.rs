@@ -1,0 +1,94 @@
+//! The conclusions: pure functions from what was observed to the parts of a spec, one file per part. Nothing here
+//! renders.
+
+use std::collections::BTreeMap;
+
+use unjinja_spec::{
+    ContentMode, Evidence, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens,
+    ToolFormat, Tools,
+};
+
+use crate::ask::{Observed, capabilities};
+use crate::error::Gap;
+
+mod answer;
+mod calls;
+mod opening;
+mod prompts;
+
+/// The markers of a turn, as far as the calls in it need them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    pub start: String,
+    pub end: String,
+    pub reasoning: Reasoning,
+    pub content: unjinja_spec::Content,
+}
+
+/// Concludes the format of the turn. Template, capabilities, tokens and evidence are left empty.
+pub(crate) fn format(o: &Observed) -> (FormatSpec, Vec<Gap>) {
+    let opening = opening::opening(o);
+    let answer = answer::answer(o, &opening);
+    let mut reasoning = Reasoning { end: answer.reasoning_end.clone(), ..opening.reasoning.clone() };
+    let mut content = answer.content.clone();
+    if reasoning.mode == ReasoningMode::None
+        && content.mode == ContentMode::Plain
+        && let Some((instructed, wrapper)) = prompts::instructed(o)
+    {
+        (reasoning, content) = (instructed, wrapper);
+    }
+    // A turn without reasoning may hold something else than an empty block.
+    let other = answer.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim()));
+    reasoning.empty = other.cloned().unwrap_or_default();
+    let (generation_prompt, switch) = prompts::prompts(o, &opening, &reasoning);
+    reasoning.switch = switch;
+    let frame = Frame { start: opening.start.clone(), end: answer.end.clone(), reasoning, content };
+    let mut gaps = Vec::new();
+    let (mut tools, mut alternatives) = (Tools::default(), BTreeMap::new());
+    if let Some(turns) = &o.calls {
+        match calls::calls(turns, &frame) {
+            Ok(found) => tools = found,
+            Err(gap) => gaps.push(gap),
+        }
+        if let Some((start, end)) = calls::around::frame_beside_calls(turns, &frame, &tools) {
+            for (key, text) in [(MarkerKey::ContentStart, start), (MarkerKey::ContentEnd, end)] {
+                if !text.trim().is_empty() {
+                    alternatives.insert(key, vec![text]);
+                }
+            }
+        }
+        // Turns with calls may end in another way than turns with an answer only.
+        if let Some(end) = calls::end_after_answer(turns).filter(|end| *end != frame.end)
+            && let Some(rest) = tools.section_end.strip_suffix(end)
+        {
+            tools.section_end.truncate(rest.len());
+            alternatives.insert(MarkerKey::TurnEnd, vec![end.to_owned()]);
+        }
+    }
+    let Frame { start, end, mut reasoning, mut content } = frame;
+    content.after_calls = o.calls.as_ref().is_some_and(calls::answer_after_calls);
+    reasoning.ended_by_call = ended_by_call(&reasoning, &tools);
+    let reasons = reasoning.mode != ReasoningMode::None;
+    let spec = FormatSpec {
+        turn: unjinja_spec::Turn { user_start: answer::user_start(o, &answer), assistant_start: start, end },
+        generation_prompt,
+        reasoning,
+        content,
+        tools,
+        alternatives,
+        capabilities: capabilities(&o.abilities, o.calls.as_ref(), reasons),
+        spec_version: SPEC_VERSION,
+        unsupported: None,
+        template: TemplateInfo::default(),
+        tokens: Tokens::default(),
+        evidence: Evidence::default(),
+    };
+    (spec, gaps)
+}
+
+/// Whether a call's opening marker ends reasoning that was not closed. It does where calls have a closing marker too:
+/// only then can a call be told from prose about calls.
+fn ended_by_call(reasoning: &Reasoning, tools: &Tools) -> bool {
+    let closed = [&tools.section_end, &tools.per_call_end, &tools.function.close].iter().any(|m| !m.trim().is_empty());
+    reasoning.mode != ReasoningMode::None && tools.format != ToolFormat::None && closed
+}

@@ -1,0 +1,187 @@
+//! The body of a turn with calls, and the markers around one call and around all calls of a turn (T1 and T2).
+
+use unjinja_spec::{ContentMode, Tools};
+
+use super::super::answer::without_empty_reasoning;
+use super::super::Frame;
+use crate::ask::CallTurns;
+use crate::observed::{Part, Turn};
+use crate::text::{self, space};
+
+/// The bodies that are compared: turns without their start, without empty reasoning and without their end.
+pub(super) struct Bodies {
+    pub one: Turn,
+    pub two: Option<Turn>,
+    /// White space before the first marker that only appears after an answer.
+    pub lead: String,
+}
+
+impl Bodies {
+    pub(super) fn of(calls: &CallTurns, frame: &Frame) -> Self {
+        let one = body(&calls.one, frame);
+        let two = calls.two.as_ref().map(|turn| body(turn, frame));
+        Self { lead: lead_after_answer(calls, frame, &one), one, two }
+    }
+}
+
+/// The body of a turn with calls: what is between the start and the end of the turn.
+pub(super) fn body(turn: &Turn, frame: &Frame) -> Turn {
+    let text = turn.text.as_str();
+    let after_start = text.strip_prefix(frame.start.as_str()).unwrap_or_else(|| {
+        // A turn without an answer may lack the white space at the end of the start.
+        text.strip_prefix(frame.start.trim_end()).unwrap_or(text)
+    });
+    let mut rest = without_empty_reasoning(after_start, &frame.reasoning);
+    // The markers of the answer may be there without an answer, or around the calls too.
+    let (open, close) = (frame.content.start.trim(), frame.content.end.trim());
+    if !open.is_empty()
+        && let Some(inside) = rest.trim_start().strip_prefix(open)
+    {
+        let inside = inside.trim_start();
+        rest = if close.is_empty() { inside } else { inside.strip_prefix(close).unwrap_or(inside) };
+    }
+    let mut from = text.len() - rest.len();
+    // A word that only the question put there.
+    if let Some(content) = turn.first(Part::Content)
+        && turn.holes.first().is_some_and(|hole| hole.part == Part::Content)
+    {
+        let rest = &text[content.end..];
+        from = text.len() - rest.strip_prefix(frame.content.end.as_str()).unwrap_or(rest).len();
+    }
+    let mut body = turn.tail(from);
+    let end = frame.end.as_str();
+    let core = end.trim();
+    let until = if core.is_empty() {
+        body.text.strip_suffix(end).map(str::len)
+    } else {
+        // The end of the turn is the first one after the last hole.
+        text::after(&body.text, body.last_end(), core).map(|at| {
+            let before = &body.text[..at.start];
+            let layout = &end[..end.find(core).unwrap_or(0)];
+            before.strip_suffix(layout).unwrap_or(before).len()
+        })
+    };
+    if let Some(until) = until {
+        body = body.piece(0..until);
+    }
+    body
+}
+
+/// The white space before the first marker of a call that only appears if an answer comes before the call.
+fn lead_after_answer(calls: &CallTurns, frame: &Frame, one: &Turn) -> String {
+    let Some(turn) = &calls.after_answer else { return String::new() };
+    let Some(at) = turn.only(Part::Content) else { return String::new() };
+    let rest = &turn.text[at.end..];
+    let rest = rest.strip_prefix(frame.content.end.as_str()).unwrap_or(rest);
+    let (with, without) = (space(rest), space(&one.text));
+    let begins = |text: &str| text.trim_start().chars().take(8).collect::<String>();
+    let same = begins(rest) == begins(&one.text);
+    if same && with.len() > without.len() { with.strip_suffix(without).unwrap_or(with).to_owned() } else { String::new() }
+}
+
+/// Markers around calls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Around {
+    pub section_start: String,
+    pub per_call_start: String,
+    pub per_call_end: String,
+    pub section_end: String,
+    pub separator: String,
+}
+
+/// The text after the last call. Some templates close the calls of a turn only if there are several.
+pub(super) fn longer_close<'a>(one: &'a str, pair: &'a str) -> &'a str {
+    if pair.starts_with(one) { pair } else { one }
+}
+
+impl Around {
+    /// T1 and T2: splits the text before the first call (`open`), between two (`middle`) and after the last (`close`)
+    /// into the markers of a call and those of all calls. What is written once belongs to all calls, what is written for
+    /// each call to the call.
+    pub(super) fn split(open: &str, middle: Option<&str>, close: &str) -> Self {
+        let Some(middle) = middle else {
+            return Self { per_call_start: open.to_owned(), per_call_end: close.to_owned(), ..Self::default() };
+        };
+        let suffix = text::common_suffix(open, middle);
+        let rest = &middle[..middle.len() - suffix];
+        let prefix = text::common_prefix(close, rest);
+        let (mut end, mut separator) = rest.split_at(prefix);
+        if end.trim().is_empty() {
+            // White space alone does not close a call.
+            (end, separator) = ("", rest);
+        }
+        Self {
+            section_start: open[..open.len() - suffix].to_owned(),
+            per_call_start: open[open.len() - suffix..].to_owned(),
+            per_call_end: end.to_owned(),
+            section_end: close[end.len()..].to_owned(),
+            separator: separator.to_owned(),
+        }
+    }
+
+    /// Writes the markers into a spec. `lead` is the white space before the first one after an answer.
+    pub(super) fn apply(self, mut tools: Tools, lead: &str) -> Tools {
+        tools.section_start = self.section_start;
+        tools.per_call_start = self.per_call_start;
+        tools.per_call_end = self.per_call_end;
+        tools.section_end = self.section_end;
+        tools.separator = self.separator;
+        if !tools.section_start.is_empty() {
+            tools.section_start.insert_str(0, lead);
+            return tools;
+        }
+        let opener =
+            if tools.per_call_start.is_empty() { &mut tools.function.name_prefix } else { &mut tools.per_call_start };
+        if !opener.is_empty() {
+            opener.insert_str(0, lead);
+            // The opener of the second call begins with it too.
+            if let Some(rest) = tools.separator.strip_suffix(lead) {
+                tools.separator.truncate(rest.len());
+            }
+        }
+        tools
+    }
+}
+
+/// Splits the text before a name into the opener of the call and the prefix of the name. The prefix is an unfinished
+/// tag, or what follows the first of several tags.
+pub(super) fn split_prefix(text: &str) -> (&str, &str) {
+    if let Some(open) = text.rfind('<')
+        && !text[open..].contains('>')
+    {
+        return text.split_at(open);
+    }
+    let tags = text::tags(text);
+    if let [first, _, ..] = tags.as_slice()
+        && let Some(at) = text.find(first)
+    {
+        return text.split_at(at + first.len());
+    }
+    text.split_at(text.len())
+}
+
+/// Splits the text after a call into what closes the name's tag and what closes the call.
+pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str) {
+    let first = if prefix.contains('<') { text::tags(text).into_iter().next() } else { None };
+    match first.and_then(|tag| Some(text.find(tag)? + tag.len())) {
+        Some(end) => text.split_at(end),
+        None => ("", text),
+    }
+}
+
+/// C1 with T1: the markers around an answer that calls follow, if they differ from those around an answer alone.
+pub(crate) fn frame_beside_calls(calls: &CallTurns, frame: &Frame, tools: &Tools) -> Option<(String, String)> {
+    let turn = calls.after_answer.as_ref()?;
+    let content = turn.only(Part::Content)?;
+    let before = turn.text[..content.start].strip_prefix(frame.start.as_str())?;
+    let before = without_empty_reasoning(before, &frame.reasoning);
+    let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
+    let opener = openers.into_iter().map(|marker| marker.trim()).find(|marker| !marker.is_empty())?;
+    let after = &turn.text[content.end..];
+    let after = &after[..after.find(opener)?];
+    let known = before.trim() == frame.content.start.trim() && after.trim() == frame.content.end.trim();
+    // Some templates write such an answer like reasoning.
+    let is_reasoning = before.trim() == frame.reasoning.start.trim();
+    let plain = frame.content.mode == ContentMode::Plain;
+    (!plain && !known && !is_reasoning && !before.trim().is_empty()).then(|| (before.to_owned(), after.to_owned()))
+}

@@ -1,0 +1,198 @@
+//! How a turn begins: the start of the turn, and the markers of reasoning, which may hide in it (C1, R1, R2, R3 and
+//! HiddenHistory).
+
+use unjinja_spec::{Reasoning, ReasoningMode};
+
+use crate::ask::{Observed, Prompt, Reasoned};
+use crate::observed::{Part, Turn};
+use crate::text;
+
+/// The start of a turn, and what is known of reasoning.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Opening {
+    pub start: String,
+    /// What a generation prompt ends with although it does not belong to the start of the turn: the beginning of the
+    /// marker that opens each part of the turn.
+    pub begun: String,
+    pub reasoning: Reasoning,
+    /// Reasoning as a render shows it; `None` if no render does.
+    pub shown: Option<Shown>,
+}
+
+/// Reasoning as a render shows it, cut at its holes.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub field: String,
+    /// The variable that had to be set for it; empty if none.
+    pub switch: String,
+    pub with_content: bool,
+    /// All of the turn before the reasoning.
+    pub before: String,
+    /// From the reasoning to the answer; `None` if no answer follows it.
+    pub to_content: Option<String>,
+    /// From the reasoning to the call; `None` if no call follows it.
+    pub to_call: Option<String>,
+    /// What the same call begins with without reasoning.
+    pub call_alone: Option<String>,
+    /// From the answer to the end of the turn.
+    pub after_content: Option<String>,
+}
+
+impl Shown {
+    fn of(reasoned: &Reasoned, o: &Observed) -> Option<Self> {
+        let answer = reasoned.before_answer().and_then(|turn| {
+            let (reasoning, content) = (turn.only(Part::Reasoning)?, turn.only(Part::Content)?);
+            let to_content = turn.text[reasoning.end..content.start].to_owned();
+            Some((turn.text[..reasoning.start].to_owned(), to_content, turn.text[content.end..].to_owned()))
+        });
+        let call = reasoned.before_call().and_then(|turn| {
+            let reasoning = turn.only(Part::Reasoning)?;
+            let call = turn.holes.iter().map(|hole| hole.range.start).find(|start| *start >= reasoning.end)?;
+            Some((turn.text[..reasoning.start].to_owned(), turn.text[reasoning.end..call].to_owned()))
+        });
+        let before = answer.as_ref().map(|(before, ..)| before).or(call.as_ref().map(|(before, _)| before))?.clone();
+        Some(Self {
+            field: reasoned.carrier.field().to_owned(),
+            switch: reasoned.extra.first().map(|(name, _)| name.clone()).unwrap_or_default(),
+            with_content: answer.is_some(),
+            before,
+            to_content: answer.as_ref().map(|(_, to_content, _)| to_content.clone()),
+            to_call: call.map(|(_, to_call)| to_call),
+            call_alone: o.calls.as_ref().map(|calls| calls.one.lead().to_owned()),
+            after_content: answer.map(|(.., after)| after),
+        })
+    }
+}
+
+/// Concludes how a turn begins.
+pub(crate) fn opening(o: &Observed) -> Opening {
+    let shown = o.reasoning.iter().find(|reasoned| reasoned.is_marked()).and_then(|reasoned| Shown::of(reasoned, o));
+    let before = o.answer.lead();
+    let mut start = common_start(o, shown.as_ref()).to_owned();
+    let begun = start.split_off(start.len() - repeated(o, &start));
+    let mut reasoning = shown.as_ref().map(|shown| markers(shown, &start)).unwrap_or_default();
+    // Some templates begin every turn with the marker that opens reasoning, also turns without reasoning.
+    let opener = reasoning.start.trim();
+    if !opener.is_empty()
+        && let Some(cut) = start.find(opener)
+    {
+        start.truncate(cut);
+        if let Some(shown) = &shown {
+            reasoning = markers(shown, &start);
+        }
+    }
+    // A turn without reasoning that has the closing marker but no opening one: the start of the turn ends with it.
+    if reasoning.mode != ReasoningMode::None && reasoning.start.trim().is_empty() {
+        let closed = before.get(start.len()..).is_some_and(|lead| lead.trim_start().starts_with(reasoning.end.trim()));
+        let last = text::tags(&start).last().map(|tag| (*tag).to_owned());
+        if let Some(tag) = last.filter(|tag| closed && text::is_counterpart(tag, reasoning.end.trim())) {
+            let cut = start.rfind(&tag).unwrap_or(start.len());
+            reasoning.start = format!("{}{}", &start[cut..], reasoning.start);
+            start.truncate(cut);
+        }
+    }
+    if reasoning.mode == ReasoningMode::None
+        && let Some((hidden, cut)) = hidden(o, &start)
+    {
+        reasoning = hidden;
+        start.truncate(cut);
+    }
+    Opening { start, begun, reasoning, shown }
+}
+
+/// The beginning that all turns share.
+fn common_start<'o>(o: &'o Observed, shown: Option<&Shown>) -> &'o str {
+    let mut forms: Vec<&str> = vec![o.answer.lead()];
+    forms.extend(o.past.iter().filter(|past| past.only(Part::Content).is_some()).map(Turn::lead));
+    forms.extend(o.calls.iter().map(|calls| calls.one.lead()));
+    forms.extend(shown.map(|shown| shown.before.as_str()));
+    let narrow = |start: &'o str, form: &str| &start[..text::common_prefix(start, form)];
+    let start = forms.iter().fold(o.answer.lead(), |start, form| narrow(start, form));
+    let prompts = o.first_prompts();
+    if prompts.iter().all(|prompt| prompt.text.is_empty()) {
+        return start;
+    }
+    let start = prompts.iter().filter(|prompt| prompt.switch.is_none()).fold(start, |s, p| narrow(s, &p.text));
+    // A switch may write something before the turn.
+    let within = |prompt: &&&Prompt| prompt.switch.is_some() && !prompt.text.contains(start.trim());
+    prompts.iter().filter(within).fold(start, |start, prompt| narrow(start, &prompt.text))
+}
+
+/// How much of the end of the start is written again before a second call of the same turn. That much opens each part
+/// of the turn, not the turn.
+fn repeated(o: &Observed, start: &str) -> usize {
+    let Some(calls) = &o.calls else { return 0 };
+    let Some(two) = &calls.two else { return 0 };
+    let opener = calls.one.lead().get(start.len()..).unwrap_or("");
+    let second = two.holes.iter().position(|hole| matches!(hole.part, Part::Name(1) | Part::Id(1) | Part::Key(1, _)));
+    let Some(second) = second.filter(|second| *second > 0) else { return 0 };
+    let middle = &two.text[two.holes[second - 1].range.end..two.holes[second].range.start];
+    let common = text::common_suffix(start, middle);
+    // What closes the turn and opens another one is not written inside a turn.
+    let ends_turn = {
+        let end = two.text[two.last_end()..].trim();
+        !end.is_empty() && middle.trim_start().starts_with(end)
+    };
+    let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(middle.trim());
+    if !ends_turn && is_opener && !start[start.len() - common..].trim().is_empty() { common } else { 0 }
+}
+
+/// R1 and R3: the markers around reasoning that a render shows.
+fn markers(shown: &Shown, start: &str) -> Reasoning {
+    let opening = shown.before.get(start.len()..).unwrap_or("");
+    let end = match (&shown.to_content, &shown.to_call) {
+        (Some(to_content), Some(to_call)) => {
+            let common = text::common_prefix(to_content, to_call);
+            // White space that only one of them has belongs to the marker too.
+            if to_content[common..].trim().is_empty() { to_content.clone() } else { to_content[..common].to_owned() }
+        }
+        (Some(to_content), None) => to_content.clone(),
+        (None, Some(to_call)) => {
+            // The marker is followed by what the same call begins with without reasoning.
+            let opener = shown.call_alone.as_deref().and_then(|alone| alone.strip_prefix(start)).unwrap_or("");
+            let is_end = |end: &&str| !opener.trim().is_empty() && !end.trim().is_empty();
+            match to_call.strip_suffix(opener).filter(is_end) {
+                Some(end) => end.to_owned(),
+                None => text::first_tag_with_layout(to_call).to_owned(),
+            }
+        }
+        (None, None) => String::new(),
+    };
+    Reasoning {
+        mode: if shown.with_content { ReasoningMode::TagBased } else { ReasoningMode::ToolsOnly },
+        start: opening.to_owned(),
+        end,
+        field: shown.field.clone(),
+        switch: shown.switch.clone(),
+        ..Reasoning::default()
+    }
+}
+
+/// The markers of reasoning that no turn shows: one that a generation prompt opens, and one at which the template
+/// splits an answer. Also gives the length of the start of the turn without the opening marker.
+fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
+    let prompts = o.first_prompts();
+    let beyond: Vec<&str> = prompts.iter().map(|prompt| prompt.text.get(start.len()..).unwrap_or("")).collect();
+    let opened: Vec<&str> = beyond.iter().flat_map(|text| text::tags(text)).collect();
+    let candidates = || o.candidates.iter().map(String::as_str);
+    let split = o.split.iter().find(|split| split.drops()).map(|split| split.tag.as_str());
+    // Else the closing tag of a tag that a prompt opens.
+    let end = split.or_else(|| candidates().find(|end| opened.iter().any(|tag| text::is_counterpart(tag, end))))?;
+    let counterpart = || candidates().chain(opened.iter().copied()).find(|tag| text::is_counterpart(tag, end));
+    // What a prompt adds after the start of the turn and does not close opens reasoning.
+    let unclosed = || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
+    let before_end = || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(|t| !t.is_empty()));
+    let open = counterpart().or_else(unclosed).or_else(before_end)?;
+    let layout = prompts.iter().find_map(|prompt| {
+        let rest = &prompt.text[prompt.text.find(open)?..];
+        let space = rest[open.len()..].len() - rest[open.len()..].trim_start().len();
+        Some(rest[..open.len() + space].to_owned())
+    });
+    let reasoning = Reasoning {
+        mode: ReasoningMode::TagBased,
+        start: layout.unwrap_or_else(|| open.to_owned()),
+        end: end.to_owned(),
+        ..Reasoning::default()
+    };
+    Some((reasoning, start.find(open).unwrap_or(start.len())))
+}

@@ -1,0 +1,68 @@
+//! The generation prompts, where each leaves the model, and the switch of thinking (R2).
+
+use unjinja_spec::{Channel, Content, ContentMode, GenerationPrompt, Reasoning, ReasoningMode};
+
+use super::opening::Opening;
+use crate::ask::{Observed, Prompt};
+use crate::text;
+
+/// The generation prompts of a spec, and the variable that switches thinking.
+pub(crate) fn prompts(o: &Observed, opening: &Opening, reasoning: &Reasoning) -> (Vec<GenerationPrompt>, String) {
+    let switch = switch(o, reasoning);
+    let is_of = |prompt: &&Prompt| prompt.switch.as_ref().is_none_or(|(name, _)| *name == switch);
+    let found = o.prompts.iter().filter(is_of).map(|prompt| {
+        let rest = prompt.text.split_once(opening.start.as_str()).map_or(prompt.text.as_str(), |(_, rest)| rest);
+        let starts_in = match opens_reasoning(rest, reasoning) {
+            true => Channel::Reasoning,
+            false if !opening.begun.is_empty() && prompt.text.ends_with(&opening.begun) => Channel::Marker,
+            false => Channel::Content,
+        };
+        let thinking = prompt.switch.as_ref().map(|(_, on)| *on);
+        GenerationPrompt { thinking, text: prompt.text.clone(), starts_in }
+    });
+    (found.collect(), switch)
+}
+
+/// The first variable whose prompts hold a marker of reasoning. Others switch something else.
+fn switch(o: &Observed, reasoning: &Reasoning) -> String {
+    let marks = [reasoning.start.trim(), reasoning.end.trim()];
+    let marked = |text: &str| marks.iter().any(|mark| !mark.is_empty() && text.contains(mark));
+    let named = o.prompts.iter().filter_map(|prompt| Some((prompt.switch.as_ref()?.0.as_str(), prompt.text.as_str())));
+    let found = named.into_iter().find(|(_, text)| marked(text));
+    found.map_or_else(|| reasoning.switch.clone(), |(name, _)| name.to_owned())
+}
+
+/// Whether a generation prompt leaves reasoning open.
+fn opens_reasoning(rest: &str, reasoning: &Reasoning) -> bool {
+    if reasoning.mode == ReasoningMode::None {
+        return false;
+    }
+    let (start, end) = (reasoning.start.trim(), reasoning.end.trim());
+    if !end.is_empty() && rest.contains(end) {
+        return rest.rfind(end) < rest.rfind(start).filter(|_| !start.is_empty());
+    }
+    // If only the end is marked, reasoning is open until it is closed.
+    start.is_empty() || rest.contains(start)
+}
+
+/// R2 without reasoning in turns and generation prompts: with a switch on, the prompt may tell the model between which
+/// tags to reason, and perhaps between which to answer.
+pub(crate) fn instructed(o: &Observed) -> Option<(Reasoning, Content)> {
+    o.switched.iter().find_map(|switched| {
+        let on = text::tags(&switched.on);
+        let tags: Vec<&str> = on.into_iter().filter(|tag| !switched.off.contains(tag)).collect();
+        let mut pairs = tags.iter().filter_map(|open| {
+            let end = tags.iter().find(|end| end.contains('/') && text::is_counterpart(open, end))?;
+            Some(((*open).to_owned(), (*end).to_owned()))
+        });
+        let (start, end) = pairs.next()?;
+        let content = match pairs.find(|(open, _)| *open != start) {
+            Some((start, end)) => {
+                Content { mode: ContentMode::WrappedWithReasoning, start, end, ..Content::default() }
+            }
+            None => Content::default(),
+        };
+        let switch = switched.name.clone();
+        Some((Reasoning { mode: ReasoningMode::TagBased, start, end, switch, ..Reasoning::default() }, content))
+    })
+}

@@ -1,0 +1,86 @@
+//! A rendered turn as a sequence of literals and holes: its text, and the places where parts of the message stand.
+//!
+//! Conclusions are drawn from the literals between holes. They never look for a word of a message themselves.
+
+use std::ops::Range;
+
+/// A part of a conversation that a turn may show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// The answer.
+    Content,
+    /// The chain of thought.
+    Reasoning,
+    /// The name of the call with this number.
+    Name(usize),
+    /// The id of the call with this number.
+    Id(usize),
+    /// The name of an argument: the number of its call, then its own.
+    Key(usize, usize),
+    /// The value of an argument: the number of its call, then its own.
+    Value(usize, usize),
+}
+
+/// A place in a turn where a part of the message stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hole {
+    pub range: Range<usize>,
+    pub part: Part,
+}
+
+/// A rendered turn, or a piece of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Turn {
+    pub text: String,
+    /// In order, without overlap.
+    pub holes: Vec<Hole>,
+}
+
+impl Turn {
+    /// The places of a part.
+    pub(crate) fn all(&self, part: Part) -> impl Iterator<Item = Range<usize>> {
+        self.holes.iter().filter(move |hole| hole.part == part).map(|hole| hole.range.clone())
+    }
+
+    /// The first place of a part.
+    pub(crate) fn first(&self, part: Part) -> Option<Range<usize>> {
+        self.all(part).next()
+    }
+
+    /// The place of a part that stands in the turn exactly once.
+    pub(crate) fn only(&self, part: Part) -> Option<Range<usize>> {
+        let mut all = self.all(part);
+        let first = all.next();
+        if all.next().is_none() { first } else { None }
+    }
+
+    /// The first place of a part at or after an offset.
+    pub(crate) fn from(&self, at: usize, part: Part) -> Option<Range<usize>> {
+        self.all(part).find(|range| range.start >= at)
+    }
+
+    /// The end of the last hole; 0 if there is none.
+    pub(crate) fn last_end(&self) -> usize {
+        self.holes.iter().map(|hole| hole.range.end).max().unwrap_or(0)
+    }
+
+    /// The literal before the first hole.
+    pub(crate) fn lead(&self) -> &str {
+        &self.text[..self.holes.first().map_or(self.text.len(), |hole| hole.range.start)]
+    }
+
+    /// A piece of the turn, with the holes that lie in it.
+    pub(crate) fn piece(&self, range: Range<usize>) -> Turn {
+        let inside = |hole: &&Hole| range.start <= hole.range.start && hole.range.end <= range.end;
+        let moved = |hole: &Hole| Hole {
+            range: hole.range.start - range.start..hole.range.end - range.start,
+            part: hole.part,
+        };
+        Turn { text: self.text[range.clone()].to_owned(), holes: self.holes.iter().filter(inside).map(moved).collect() }
+    }
+
+    /// The piece from an offset to the end.
+    pub(crate) fn tail(&self, from: usize) -> Turn {
+        self.piece(from..self.text.len())
+    }
+}

@@ -1,0 +1,292 @@
+//! Writes the record of an analysis: for each comparison, what was rendered, which keys of the spec it decided, and why.
+
+use serde_json::Value;
+use unjinja_spec::FormatSpec;
+
+use super::{Comparison, Experiment};
+use crate::ask::{CallTurns, NUMBER, Observed, Reasoned};
+use crate::error::Gap;
+use crate::observed::Turn;
+
+/// The comparisons of an analysis, in the order in which `explain` lists their subjects.
+pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec, gaps: &[Gap]) -> Vec<Comparison> {
+    let record = Record { spec: serde_json::to_value(spec).unwrap_or_default() };
+    let mut list = Vec::new();
+    list.push(
+        Comparison::new(Experiment::MessageFields, "an answer, and a turn with a call")
+            .render("the answer", o.answer.text.as_str())
+            .because(format!("the template looks for these fields of a message: {}", o.fields.join(", "))),
+    );
+    for (index, (style, turn)) in o.styles.iter().enumerate() {
+        let works = index + 1 == o.styles.len() && o.calls.is_some();
+        let one = Comparison::new(Experiment::CallStyle, style.words()).result("one call", text_of(turn));
+        list.push(if works {
+            one.found("capabilities.tool_calls", true)
+                .because("the name and the argument are rendered; the analysis passes calls in this form from here on")
+        } else {
+            one.because("the name or the argument is not rendered")
+        });
+    }
+    turns(o, &record, &mut list);
+    prompts(o, &record, &mut list);
+    for reasoned in &o.reasoning {
+        list.push(reasoning(o, reasoned, &record));
+    }
+    for split in &o.split {
+        let one = Comparison::new(Experiment::HiddenHistory, format!("{} in the middle of an answer", split.tag))
+            .result("the last message", text_of(&split.last))
+            .result("followed by another", text_of(&split.past));
+        list.push(if split.drops() {
+            record.found(one, &["reasoning.mode", "reasoning.start", "reasoning.end"])
+                .because("the template removes the text before it")
+        } else {
+            one.because("the template does not split on it")
+        });
+    }
+    if let Some(calls) = &o.calls {
+        self::calls(o, calls, &record, gaps, &mut list);
+    }
+    for ability in &o.abilities {
+        let key = format!("capabilities.{}", ability.key);
+        let one = Comparison::new(Experiment::Capability, ability.what.as_str());
+        let one = one.result("the conversation", ability.text.as_ref().map(String::as_str));
+        list.push(if ability.holds {
+            one.found(&key, true).because("it is rendered")
+        } else {
+            one.because("it is not rendered")
+        });
+    }
+    list.sort_by_key(|one| Experiment::ALL.iter().position(|experiment| *experiment == one.experiment));
+    list
+}
+
+fn text_of<E>(turn: &Result<Turn, E>) -> Result<&str, &E> {
+    turn.as_ref().map(|turn| turn.text.as_str())
+}
+
+/// The spec that was concluded.
+struct Record {
+    spec: Value,
+}
+
+impl Record {
+    /// Adds what the spec says of these keys, unless it says nothing.
+    fn found(&self, mut one: Comparison, keys: &[&str]) -> Comparison {
+        for key in keys {
+            let value = self.spec.pointer(&format!("/{}", key.replace('.', "/")));
+            let nothing = [Value::Null, false.into(), "".into(), "none".into()];
+            if let Some(value) = value.filter(|value| !nothing.contains(value)) {
+                one = one.found(key, value.clone());
+            }
+        }
+        one
+    }
+}
+
+/// C1 and UserTurn.
+fn turns(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
+    let mut start = Comparison::new(Experiment::C1, "the common beginning of all turns")
+        .render("an answer", o.answer.text.as_str());
+    for prompt in o.first_prompts() {
+        start = start.render("a generation prompt", prompt.text.as_str());
+    }
+    if let Some(calls) = &o.calls {
+        start = start.render("a call", calls.one.text.as_str());
+    }
+    list.push(
+        record
+            .found(start, &["turn.assistant_start"])
+            .because("all turns begin with it; a marker of reasoning or of the answer in it is left out"),
+    );
+    let mut ends = Comparison::new(
+        Experiment::C1,
+        "an answer at the end of the conversation | one followed by another message",
+    )
+    .render("the last message", o.answer.text.as_str());
+    let mut user = Comparison::new(Experiment::UserTurn, "between an answer and the next user message")
+        .render("a user message alone", o.user_alone.as_str());
+    if let Some(past) = &o.past {
+        ends = ends.render("followed by another", past.text.as_str());
+        user = user.render("from the assistant's turn to that message", past.text.as_str());
+    }
+    list.push(
+        record.found(ends, &["turn.end", "content.mode", "content.start", "content.end"]).because(
+            "the text around the answer in both renders belongs to the turn; what goes beyond the turn's start and end \
+             is a wrapper of the answer",
+        ),
+    );
+    list.push(
+        record
+            .found(user, &["turn.user_start"])
+            .because("it follows the end of the turn, or is the last tag before the message"),
+    );
+}
+
+/// The generation prompts and R2.
+fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
+    for prompt in &o.prompts {
+        let one = match &prompt.switch {
+            None => Comparison::new(Experiment::GenerationPrompt, "without and with a generation prompt"),
+            Some((name, on)) => Comparison::new(Experiment::R2, format!("the generation prompt, {name} = {on}")),
+        };
+        let one = one.render("what is added after the user message", prompt.text.as_str());
+        let one = one.found("generation_prompt.text", prompt.text.as_str());
+        list.push(match &prompt.switch {
+            Some((name, _)) if record.spec.pointer("/reasoning/switch") == Some(&name.as_str().into()) => {
+                record.found(one, &["reasoning.switch"]).because("it changes a marker of reasoning in the prompt")
+            }
+            Some(_) => one.because("it changes the prompt, but no marker of reasoning in it"),
+            None => one.because("it is added after the user message"),
+        });
+    }
+    for switched in &o.switched {
+        let name = &switched.name;
+        let one = Comparison::new(Experiment::R2, format!("the whole prompt, {name} = true | {name} = false"))
+            .render(format!("{name} = true"), switched.on.as_str())
+            .render(format!("{name} = false"), switched.off.as_str());
+        let keys = ["reasoning.switch", "reasoning.start", "reasoning.end", "content.mode", "content.start", "content.end"];
+        list.push(if record.spec.pointer("/reasoning/switch") == Some(&name.as_str().into()) {
+            record.found(one, &keys).because("when switched on, the prompt names the tags for reasoning and for the answer")
+        } else {
+            one.because("when switched on, the prompt names no further pair of tags")
+        });
+    }
+}
+
+/// R1 and R3.
+fn reasoning(o: &Observed, reasoned: &Reasoned, record: &Record) -> Comparison {
+    let field = reasoned.carrier.field();
+    let set: String = reasoned.extra.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
+    let mut one = Comparison::new(Experiment::R1, format!("an answer without `{field}` | with `{field}`{set}"))
+        .render("without", o.answer.text.as_str());
+    if let Some(turn) = &reasoned.with_answer {
+        one = one.render("with", turn.text.as_str());
+    }
+    if let Some(turn) = &reasoned.with_call {
+        one = one.render("with, and a call", turn.text.as_str());
+    }
+    let keys = [
+        "reasoning.mode",
+        "reasoning.start",
+        "reasoning.end",
+        "reasoning.empty",
+        "reasoning.field",
+        "content.mode",
+        "content.start",
+        "content.end",
+    ];
+    match reasoned.is_marked() {
+        true => record.found(one, &keys).because("the text around the reasoning is its markers"),
+        false if reasoned.is_shown() => one.because("no marker follows its text, so it is not reasoning"),
+        false => one.because("its text is not rendered exactly once before the answer"),
+    }
+}
+
+/// The comparisons of calls.
+fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[Gap], list: &mut Vec<Comparison>) {
+    let mut add = |experiment, varied: &str, renders: &[(&str, Option<&Turn>)], keys: &[&str], because: &str| {
+        let mut one = Comparison::new(experiment, varied);
+        for (of, turn) in renders {
+            if let Some(turn) = turn {
+                one = one.render(*of, turn.text.as_str());
+            }
+        }
+        let gap = gaps.iter().find(|gap| gap.comparison == experiment);
+        let because = gap.map_or(because.to_owned(), ToString::to_string);
+        list.push(record.found(one, keys).because(because));
+    };
+    let one = ("one call", Some(&calls.one));
+    add(
+        Experiment::T1,
+        "no call | one call",
+        &[("no call", Some(&o.answer)), one],
+        &["tools.format", "tools.tools_array_wrapped", "tools.parameter_order"],
+        "the places of name and arguments tell the family of formats",
+    );
+    let around =
+        ["tools.section_start", "tools.section_end", "tools.per_call_start", "tools.per_call_end", "tools.separator"];
+    add(
+        Experiment::T2,
+        "one call | two calls",
+        &[one, ("two calls", calls.two.as_ref())],
+        &[&around[..], &["capabilities.parallel_tool_calls"]].concat(),
+        "what is written once belongs to all calls, what is written for each call to the call",
+    );
+    add(
+        Experiment::T3,
+        "two function names",
+        &[("two calls", calls.two.as_ref().or(Some(&calls.one)))],
+        &[
+            "tools.name_field",
+            "tools.function_field",
+            "tools.fun_name_is_key",
+            "tools.function.name_prefix",
+            "tools.function.close",
+        ],
+        "the text around each name is the same",
+    );
+    add(
+        Experiment::T4,
+        "name, arguments and values",
+        &[one],
+        &["tools.args_field", "tools.arguments.name_suffix", "tools.arguments.value_prefix", "tools.arguments.end"],
+        "the literals between name, argument and value are their markers",
+    );
+    let number = format!("a string | {NUMBER}");
+    add(
+        Experiment::A2,
+        &number,
+        &[("a string", Some(&calls.one)), ("a number", calls.number.as_ref())],
+        &["tools.arguments.quote", "tools.arguments.other_name_suffix"],
+        "what differs beside the value tells its type",
+    );
+    add(
+        Experiment::T5,
+        "one argument | two arguments",
+        &[one, ("two arguments", calls.two_arguments.as_ref())],
+        &["tools.arguments.name_prefix", "tools.arguments.value_suffix", "tools.arguments.separator"],
+        "text that also follows the last value ends a value, text that also precedes the first name begins a name, \
+         and the rest between two arguments separates them",
+    );
+    add(
+        Experiment::T6,
+        "no argument | one argument",
+        &[("no argument", calls.no_arguments.as_ref()), one],
+        &["tools.function.name_suffix", "tools.arguments.start"],
+        "the text after the name in both belongs to the name, and the rest to the arguments",
+    );
+    add(
+        Experiment::T7,
+        "two call ids",
+        &[one, ("two calls", calls.two.as_ref())],
+        &[
+            "tools.id_field",
+            "tools.gen_id_field",
+            "tools.call_id.position",
+            "tools.call_id.prefix",
+            "tools.call_id.suffix",
+        ],
+        "the text around each id is the same, or a number counts the calls",
+    );
+    let others: Vec<(&str, Option<&Turn>)> = calls.others.iter().map(|(kind, turn)| (*kind, Some(turn))).collect();
+    add(
+        Experiment::ValueTypes,
+        "values of other types",
+        &others,
+        &["tools.uses_python_dicts"],
+        "they are written as in JSON or as in Python",
+    );
+    add(
+        Experiment::ContentBesideCalls,
+        "a call alone | a call after an answer",
+        &[one, ("an answer and a call", calls.after_answer.as_ref())],
+        &["content.after_calls", "alternatives.content.start", "alternatives.content.end", "alternatives.turn.end"],
+        "what differs from an answer alone is another form of the same markers",
+    );
+    let null = Comparison::new(Experiment::NullContent, "a call beside content that is null");
+    let null = null.result("one call", text_of(&calls.null));
+    list.push(record.found(null, &["capabilities.requires_nonnull_content"]).because(match calls.refuses_null() {
+        true => "the template refuses it, or prints the null",
+        false => "null is treated as empty content",
+    }));
+}
