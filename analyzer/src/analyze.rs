@@ -8,13 +8,14 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use unjinja_spec::{
-    Capabilities, Channel, ContentMode, Evidence, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, TemplateInfo,
-    Tokens, ToolFormat, Tools,
+    Capabilities, Channel, ContentMode, Evidence, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, Status,
+    TemplateInfo, Tokens, ToolFormat, Tools,
 };
 
 use crate::calls;
 use crate::conversation::{AssistantMessage, Call, Empty, Style, tools_for};
 use crate::error::{AnalyzeError, CallsError, Gap};
+use crate::missing;
 use crate::probe::{Observer, Probe};
 use crate::sentinels::{SENTINELS, Sentinels};
 use crate::trace::{Comparison, Experiment};
@@ -71,7 +72,7 @@ struct Findings {
 /// # Errors
 /// If the template cannot render a user message with an answer, and if it exceeds a limit. Where the two sets of
 /// sentinels lead to different conclusions, or the language cannot express how calls are written, the spec is made and its
-/// `unsupported` says so.
+/// `status` and `gaps` say so.
 pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
     // One stack for all renders.
     with_big_stack(|| analyze_here(template, naming, None))
@@ -126,9 +127,13 @@ fn analyze_here<'a>(
     let mut spec = draft(first);
     if let Some(difference) = difference {
         // Contradicting conclusions are reported, never averaged. What was concluded about calls is dropped.
-        spec.unsupported = Some(format!("two sets of sentinels led to different findings: {difference}"));
+        spec.status = Status::Unsupported;
+        spec.gaps = vec![format!("two sets of sentinels led to different findings: {difference}")];
         spec.tools = Tools::default();
         spec.alternatives.clear();
+    }
+    for gap in missing::gaps(&spec) {
+        spec.add_gap(Status::Partial, gap);
     }
     spec.reasoning.ended_by_call = ended_by_call(&spec);
     spec.template = TemplateInfo {
@@ -151,7 +156,8 @@ fn draft(findings: Findings) -> FormatSpec {
     let Findings { markers, tools, alternatives, capabilities, gap } = findings;
     FormatSpec {
         spec_version: SPEC_VERSION,
-        unsupported: gap.map(|gap| gap.to_string()),
+        status: if gap.is_some() { Status::Unsupported } else { Status::Supported },
+        gaps: gap.iter().map(ToString::to_string).collect(),
         template: TemplateInfo::default(),
         capabilities,
         turn: unjinja_spec::Turn {

@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value, json};
 use unjinja_codegen::interpreter;
-use unjinja_runtime::{Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, ToolFormat};
+use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
+use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, Status, ToolFormat};
 
 use crate::conversation::{AssistantMessage, Call, Empty, Style, tools_for, type_of};
 use crate::probe::Probe;
@@ -51,6 +51,8 @@ pub struct Failure {
     pub expected: Message,
     /// What the parser read.
     pub parsed: Message,
+    /// The assistant's turn of the conversation.
+    pub(crate) turn: AssistantMessage,
 }
 
 /// Why a spec must not be used: its parser does not read back what the template renders.
@@ -60,16 +62,16 @@ pub struct TooManyFailures {
     pub failed: u32,
     /// How many were tried.
     pub tried: u32,
-    /// The render of the first that did not.
-    pub first: String,
+    /// The shortest render of those that did not.
+    pub shortest: String,
 }
 
 impl fmt::Display for TooManyFailures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { failed, tried, first } = self;
+        let Self { failed, tried, shortest } = self;
         write!(
             f,
-            "{failed} of {tried} random conversations did not survive the round trip; the first of them is {first:?}"
+            "{failed} of {tried} random conversations did not survive the round trip; the shortest is {shortest:?}"
         )
     }
 }
@@ -77,11 +79,11 @@ impl fmt::Display for TooManyFailures {
 impl Verification {
     /// Whether too many conversations did not survive the round trip: more than one in ten. Such a spec must not be used.
     pub fn too_many_failures(&self) -> Option<TooManyFailures> {
-        let first = self.failures.first()?;
+        let shortest = self.failures.iter().min_by_key(|failure| failure.rendered.len())?;
         (self.held * 10 < self.tried * 9).then(|| TooManyFailures {
             failed: self.tried - self.held,
             tried: self.tried,
-            first: first.rendered.clone(),
+            shortest: shortest.rendered.clone(),
         })
     }
 
@@ -92,6 +94,9 @@ impl Verification {
 }
 
 /// Renders and parses back `count` random assistant messages; the same seed gives the same ones.
+///
+/// A spec that is marked as unsupported is tried too, as far as a parser can be made from it: the failures then show what
+/// is wrong. If the template was seen to render calls, they are drawn although such a spec has none.
 ///
 /// ```
 /// use unjinja_analyzer::{Naming, analyze, verify};
@@ -126,65 +131,153 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
 /// The style in which the template accepts calls.
 fn style(spec: &FormatSpec) -> Style {
     Style {
-        object_arguments: spec.capabilities.object_arguments,
-        empty: if spec.capabilities.requires_nonnull_content { Empty::Text } else { Empty::Null },
+        object_arguments: spec.capabilities.object_arguments || !spec.capabilities.string_arguments,
+        // Null is only known to work beside calls that are rendered.
+        empty: match (spec.capabilities.requires_nonnull_content, spec.capabilities.tool_calls) {
+            (true, _) | (_, false) => Empty::Text,
+            (false, true) => Empty::Null,
+        },
     }
 }
 
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
-    let Ok(lowered) = interpreter(spec) else { return result };
-    let probe = Probe::new(template);
-    let s = &SENTINELS[0];
+    let Some(trials) = Trials::new(template, spec) else { return result };
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let style = style(spec);
     // Some templates lose most messages, so the number of attempts is limited.
     for _ in 0..count * 4 {
         if result.tried == count {
             break;
         }
-        let (turn, mut expected) = random.turn(spec);
-        let Ok(rendered) = probe.turn(s, &turn, style) else {
-            result.lost_by_template += 1;
-            continue;
+        let (turn, expected) = random.turn(spec);
+        match trials.run(&turn, expected) {
+            Trial::Lost(_) => result.lost_by_template += 1,
+            Trial::Held(rendered) => {
+                result.tried += 1;
+                result.held += 1;
+                result.turns.extend(rendered);
+            }
+            Trial::Failed(failure) => {
+                result.tried += 1;
+                result.failures.push(*failure);
+            }
+        }
+    }
+    result
+}
+
+/// A template and the parser of its spec: what a trial of one conversation needs.
+pub(crate) struct Trials<'t> {
+    probe: Probe<'t>,
+    parser: Interpreter,
+    pub(crate) spec: &'t FormatSpec,
+    style: Style,
+}
+
+/// What became of one conversation.
+pub(crate) enum Trial {
+    /// The template cannot render it, or renders it without part of the message; the turn, if there is one.
+    Lost(Option<String>),
+    /// The same message came back; with the turn, if it is complete in itself.
+    Held(Option<Rendered>),
+    /// Another message came back.
+    Failed(Box<Failure>),
+}
+
+impl<'t> Trials<'t> {
+    /// `None` if no parser can be made from the spec, not even if its status is left aside.
+    pub(crate) fn new(template: &'t Template, spec: &'t FormatSpec) -> Option<Self> {
+        let parser = if spec.status.makes_parser() {
+            interpreter(spec).ok()?
+        } else {
+            let tried = FormatSpec { status: Status::Supported, gaps: Vec::new(), ..spec.clone() };
+            tried.check().ok()?;
+            interpreter(&tried).ok()?
         };
+        Some(Self { probe: Probe::new(template), parser, spec, style: style(spec) })
+    }
+
+    /// Renders one conversation and parses it back.
+    pub(crate) fn run(&self, turn: &AssistantMessage, mut expected: Message) -> Trial {
+        let (probe, spec, style, s) = (&self.probe, self.spec, self.style, &SENTINELS[0]);
+        let Ok(rendered) = probe.turn(s, turn, style) else { return Trial::Lost(None) };
         for call in &mut expected.tool_calls {
             // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
         }
         if !holds(&rendered, &expected) || is_several_turns(&rendered, spec) {
-            result.lost_by_template += 1;
-            continue;
+            return Trial::Lost(Some(rendered));
         }
-        result.tried += 1;
         let start = spec.turn.assistant_start.as_str();
         let tools = if turn.calls.is_empty() { Tools::empty() } else { offered(s, &turn.calls) };
         let options = Options::new().tools(&tools).generation_prompt(start);
         let read = |rendered: &str| {
             let body = until_end(rendered, spec);
             let body = body.strip_prefix(start).unwrap_or(body);
-            parse(lowered.clone(), body, &options)
+            parse(self.parser.clone(), body, &options)
         };
         let parsed = read(&rendered);
-        if !same(&parsed, &expected) && is_same_as_reasoning(&probe, s, spec, &turn, style, &rendered) {
-            result.lost_by_template += 1;
-            result.tried -= 1;
-            continue;
+        if same(&parsed, &expected) {
+            let body = until_end(&rendered, spec);
+            let body = body.strip_prefix(start).unwrap_or(body).to_owned();
+            return Trial::Held(Some(Rendered { body, message: expected, tools }));
+        }
+        if is_same_as_reasoning(probe, s, spec, turn, style, &rendered) {
+            return Trial::Lost(Some(rendered));
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
-        let past = || probe.past_turn(s, &turn, style).is_ok_and(|past| same(&read(&past), &expected));
-        if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
-            result.held += 1;
-            if same(&parsed, &expected) {
-                let body = until_end(&rendered, spec);
-                let body = body.strip_prefix(start).unwrap_or(body).to_owned();
-                result.turns.push(Rendered { body, message: expected, tools });
-            }
-        } else {
-            result.failures.push(Failure { rendered, expected, parsed });
+        let past = || probe.past_turn(s, turn, style).is_ok_and(|past| same(&read(&past), &expected));
+        if message_is_plain(&expected) && past() {
+            return Trial::Held(None);
         }
+        Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
     }
-    result
+
+    /// The conversation of a turn, as `unjinja render` takes it.
+    pub(crate) fn conversation(&self, turn: &AssistantMessage) -> Value {
+        conversation(turn, self.style)
+    }
+}
+
+/// The conversation of a turn for a template whose parser cannot be made.
+pub(crate) fn conversation_for(spec: &FormatSpec, turn: &AssistantMessage) -> Value {
+    conversation(turn, style(spec))
+}
+
+fn conversation(turn: &AssistantMessage, style: Style) -> Value {
+    let s = &SENTINELS[0];
+    let messages = json!([{"role": "user", "content": s.user}, turn.message(style)]);
+    if turn.calls.is_empty() {
+        return json!({"messages": messages});
+    }
+    // Only what the calls use of the tools that were offered.
+    let mut tools: Vec<Value> = Vec::new();
+    for call in &turn.calls {
+        if tools.iter().any(|tool| tool["function"]["name"] == call.name.as_str()) {
+            continue;
+        }
+        let same = turn.calls.iter().filter(|other| other.name == call.name).flat_map(|other| &other.arguments);
+        let properties: Map<String, Value> =
+            same.map(|(key, value)| (key.clone(), json!({"type": type_of(value)}))).collect();
+        let parameters = json!({"type": "object", "properties": properties});
+        tools.push(json!({"type": "function", "function": {"name": call.name, "parameters": parameters}}));
+    }
+    json!({"messages": messages, "tools": tools})
+}
+
+/// The message of a turn: what must come back.
+pub(crate) fn message_of(turn: &AssistantMessage) -> Message {
+    let calls = turn.calls.iter().map(|call| unjinja_runtime::ToolCall {
+        id: Some(call.id.clone()),
+        name: call.name.clone(),
+        arguments: Value::Object(call.arguments.clone()).to_string(),
+        complete: true,
+    });
+    let mut message = Message::default();
+    message.content.clone_from(&turn.content);
+    message.reasoning_content = turn.reasoning.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
+    message.tool_calls = calls.collect();
+    message
 }
 
 /// A turn without what the template writes after it.
@@ -325,7 +418,9 @@ impl Random {
     fn turn(&mut self, spec: &FormatSpec) -> (AssistantMessage, Message) {
         let mut turn = AssistantMessage::default();
         let mut message = Message::default();
-        let calls = spec.tools.format != ToolFormat::None && self.one_in(2);
+        // A spec whose calls were not understood has none.
+        let unread = !spec.status.makes_parser() && spec.capabilities.tool_calls;
+        let calls = (spec.tools.format != ToolFormat::None || unread) && self.one_in(2);
         if calls {
             let count = if spec.capabilities.parallel_tool_calls { 1 + self.below(3) } else { 1 };
             for number in 0..count {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Experiment, Field, paired};
 use unjinja_analyzer::{Naming, analyze, analyze_traced};
 use unjinja_render::Template;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, Status};
 
 type Failure = Box<dyn Error>;
 
@@ -149,7 +149,7 @@ fn what_is_inconsistent_is_named_with_both_values() -> Result<(), Failure> {
                   {% endfor %}</{{ m.role }}>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
     let template = Template::parse("inconsistent.jinja", source)?;
     let (spec, comparisons) = traced("inconsistent.jinja", &template)?;
-    assert!(spec.unsupported.is_some());
+    assert_eq!(spec.status, Status::Unsupported);
     let wrong: Vec<_> = paired(&comparisons).into_iter().flat_map(|pair| pair.inconsistent).collect();
     let start = wrong.iter().find(|one| one.key == "tools.per_call_start").ok_or("the marker is not named")?;
     assert_eq!((&start.first, &start.second), (&Value::from("<a>"), &Value::from("<b>")));
