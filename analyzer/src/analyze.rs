@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 use unjinja_render::{Template, with_big_stack};
 use unjinja_source::name_of;
-use unjinja_spec::{FormatSpec, TemplateInfo};
+use unjinja_spec::{FormatSpec, Status, TemplateInfo};
 
 use crate::ask::Observed;
 use crate::conclude;
 use crate::error::AnalyzeError;
+use crate::missing;
 use crate::probe::Probe;
 use crate::trace::{Comparison, comparisons};
 
@@ -47,7 +48,7 @@ impl Naming {
 ///
 /// # Errors
 /// If the template cannot render a user message with an answer, and if it exceeds a limit. Where the language cannot
-/// express how calls are written, the spec is made and its `unsupported` says so.
+/// express how calls are written, the spec is made and its `status` and `gaps` say so.
 pub fn analyze(template: &Template, naming: &Naming) -> Result<FormatSpec, AnalyzeError> {
     // One stack for all renders.
     with_big_stack(|| analyze_here(template, naming, None))
@@ -103,7 +104,12 @@ fn analyze_here(
         }
     };
     let (mut spec, gaps) = conclude::format(&o);
-    spec.unsupported = gaps.first().map(ToString::to_string);
+    for gap in &gaps {
+        spec.add_gap(Status::Partial, gap.to_string());
+    }
+    for gap in missing::gaps(&spec) {
+        spec.add_gap(Status::Partial, gap);
+    }
     if let Some(observe) = observe {
         comparisons(&o, &spec, &gaps).iter().for_each(observe);
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjinja_spec::{
-    ContentMode, Evidence, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, TemplateInfo, Tokens,
+    ContentMode, Evidence, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, Status, TemplateInfo, Tokens,
     ToolFormat, Tools,
 };
 
@@ -78,7 +78,8 @@ pub(crate) fn format(o: &Observed) -> (FormatSpec, Vec<Gap>) {
         alternatives,
         capabilities: capabilities(&o.abilities, o.calls.as_ref(), reasons),
         spec_version: SPEC_VERSION,
-        unsupported: None,
+        status: Status::Supported,
+        gaps: Vec::new(),
         template: TemplateInfo::default(),
         tokens: Tokens::default(),
         evidence: Evidence::default(),

@@ -2,22 +2,30 @@
 //!
 //! # Files
 //! `conversation` makes the messages, `probe` renders them, and `observed` says where their parts stand in a turn. `ask`
-//! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing. `analyze` is the entry
-//! point, `verify` tests the result, and `trace` is the record of what was compared.
+//! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing; `missing` names what the
+//! spec lacks. `analyze` is the entry point, and `trace` is the record of what was compared.
+//! `verify` tests the result with messages from `random`, `smallest` finds the smallest conversation that shows a failure,
+//! and `gap_report` describes it for people. `suggest` looks for a format that is only described in the prompt.
 
 mod analyze;
 mod ask;
 mod conclude;
 mod conversation;
 mod error;
+mod gap_report;
+mod missing;
 mod observed;
 mod probe;
 mod random;
 mod sentinels;
+mod smallest;
+mod suggest;
 mod text;
 pub mod trace;
 mod verify;
 
 pub use analyze::{Naming, analyze, analyze_traced, sha256};
 pub use error::{AnalyzeError, Gap};
+pub use gap_report::{GapReport, gap_report};
+pub use suggest::{Suggestion, suggest};
 pub use verify::{Failure, Rendered, TooManyFailures, Verification, render_calls, verify};

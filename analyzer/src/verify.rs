@@ -6,15 +6,16 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use unjinja_codegen::interpreter;
-use unjinja_runtime::{Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, RoundTrips};
+use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
+use unjinja_spec::{FormatSpec, RoundTrips, Status};
 
 use crate::ask::working_style;
-use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for};
-use crate::probe::Probe;
+use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for, type_of};
+use crate::probe::{Probe, Variable};
 use crate::random::Random;
+use crate::sentinels::SENTINELS;
 use unjinja_render::{Template, with_big_stack};
 
 /// The results of the random conversations.
@@ -52,6 +53,8 @@ pub struct Failure {
     pub expected: Message,
     /// What the parser read.
     pub parsed: Message,
+    /// The assistant's turn of the conversation.
+    pub(crate) turn: AssistantMessage,
 }
 
 /// Why a spec must not be used: its parser does not read back what the template renders.
@@ -61,16 +64,16 @@ pub struct TooManyFailures {
     pub failed: u32,
     /// How many were tried.
     pub tried: u32,
-    /// The render of the first that did not.
-    pub first: String,
+    /// The shortest render of those that did not.
+    pub shortest: String,
 }
 
 impl fmt::Display for TooManyFailures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { failed, tried, first } = self;
+        let Self { failed, tried, shortest } = self;
         write!(
             f,
-            "{failed} of {tried} random conversations did not survive the round trip; the first of them is {first:?}"
+            "{failed} of {tried} random conversations did not survive the round trip; the shortest is {shortest:?}"
         )
     }
 }
@@ -78,11 +81,11 @@ impl fmt::Display for TooManyFailures {
 impl Verification {
     /// Whether too many conversations did not survive the round trip: more than one in ten. Such a spec must not be used.
     pub fn too_many_failures(&self) -> Option<TooManyFailures> {
-        let first = self.failures.first()?;
+        let shortest = self.failures.iter().min_by_key(|failure| failure.rendered.len())?;
         (self.held * 10 < self.tried * 9).then(|| TooManyFailures {
             failed: self.tried - self.held,
             tried: self.tried,
-            first: first.rendered.clone(),
+            shortest: shortest.rendered.clone(),
         })
     }
 
@@ -93,6 +96,9 @@ impl Verification {
 }
 
 /// Renders and parses back `count` random assistant messages; the same seed gives the same ones.
+///
+/// A spec that is marked as unsupported is tried too, as far as a parser can be made from it: the failures then show what
+/// is wrong. If the template was seen to render calls, they are drawn although such a spec has none.
 ///
 /// ```
 /// use unjinja_analyzer::{Naming, analyze, verify};
@@ -131,67 +137,159 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
 /// How messages are handed over to the template.
 fn style(probe: &Probe<'_>, spec: &FormatSpec) -> Style {
     let style = working_style(probe);
-    Style { empty: if spec.capabilities.requires_nonnull_content { style.empty } else { Empty::Null }, ..style }
+    let can = &spec.capabilities;
+    // Null is only known to work beside calls that are rendered.
+    Style { empty: if can.requires_nonnull_content || !can.tool_calls { style.empty } else { Empty::Null }, ..style }
+}
+
+/// Some templates show reasoning only if it is switched on.
+fn extra(spec: &FormatSpec, turn: &AssistantMessage) -> Vec<Variable> {
+    match (&turn.reasoning, spec.reasoning.switch.as_str()) {
+        (Some(_), switch) if !switch.is_empty() => vec![(switch.to_owned(), Value::from(true))],
+        _ => Vec::new(),
+    }
 }
 
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
-    let Ok(lowered) = interpreter(spec) else { return result };
-    let probe = Probe::new(template);
+    let Some(trials) = Trials::new(template, spec) else { return result };
     let mut random = Random::new(seed);
-    let style = style(&probe, spec);
     // Some templates lose most messages, so the number of attempts is limited.
     for _ in 0..count * 4 {
         if result.tried == count {
             break;
         }
-        let (turn, mut expected) = random.turn(spec);
-        // Some templates show reasoning only if it is switched on.
-        let extra = match (&turn.reasoning, spec.reasoning.switch.as_str()) {
-            (Some(_), switch) if !switch.is_empty() => vec![(switch.to_owned(), Value::from(true))],
-            _ => Vec::new(),
+        let (turn, expected) = random.turn(spec);
+        match trials.run(&turn, expected) {
+            Trial::Lost(_) => result.lost_by_template += 1,
+            Trial::Held(rendered) => {
+                result.tried += 1;
+                result.held += 1;
+                result.turns.extend(rendered);
+            }
+            Trial::Failed(failure) => {
+                result.tried += 1;
+                result.failures.push(*failure);
+            }
+        }
+    }
+    result
+}
+
+/// A template and the parser of its spec: what a trial of one conversation needs.
+pub(crate) struct Trials<'t> {
+    probe: Probe<'t>,
+    parser: Interpreter,
+    pub(crate) spec: &'t FormatSpec,
+    style: Style,
+}
+
+/// What became of one conversation.
+pub(crate) enum Trial {
+    /// The template cannot render it, or renders it without part of the message; the turn, if there is one.
+    Lost(Option<String>),
+    /// The same message came back; with the turn, if it is complete in itself.
+    Held(Option<Rendered>),
+    /// Another message came back.
+    Failed(Box<Failure>),
+}
+
+impl<'t> Trials<'t> {
+    /// `None` if no parser can be made from the spec, not even if its status is left aside.
+    pub(crate) fn new(template: &'t Template, spec: &'t FormatSpec) -> Option<Self> {
+        let parser = if spec.status.makes_parser() {
+            interpreter(spec).ok()?
+        } else {
+            let tried = FormatSpec { status: Status::Supported, gaps: Vec::new(), ..spec.clone() };
+            tried.check().ok()?;
+            interpreter(&tried).ok()?
         };
-        let Ok(rendered) = probe.turn(&turn, style, &extra).map(|turn| turn.text) else {
-            result.lost_by_template += 1;
-            continue;
-        };
+        let probe = Probe::new(template);
+        let style = style(&probe, spec);
+        Some(Self { probe, parser, spec, style })
+    }
+
+    /// Renders one conversation and parses it back.
+    pub(crate) fn run(&self, turn: &AssistantMessage, mut expected: Message) -> Trial {
+        let (probe, spec, style) = (&self.probe, self.spec, self.style);
+        let extra = extra(spec, turn);
+        let Ok(rendered) = probe.turn(turn, style, &extra).map(|turn| turn.text) else { return Trial::Lost(None) };
         for call in &mut expected.tool_calls {
             // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
         }
         if !holds(&rendered, &expected) || is_several_turns(&rendered, spec) {
-            result.lost_by_template += 1;
-            continue;
+            return Trial::Lost(Some(rendered));
         }
-        result.tried += 1;
         let start = spec.turn.assistant_start.as_str();
         let tools = if turn.calls.is_empty() { Tools::empty() } else { offered(&turn.calls) };
         let options = Options::new().tools(&tools).generation_prompt(start);
         let read = |rendered: &str| {
             let body = until_end(rendered, spec);
             let body = body.strip_prefix(start).unwrap_or(body);
-            parse(lowered.clone(), body, &options)
+            parse(self.parser.clone(), body, &options)
         };
         let parsed = read(&rendered);
-        if !same(&parsed, &expected) && is_same_as_reasoning(&probe, spec, &turn, style, &rendered) {
-            result.lost_by_template += 1;
-            result.tried -= 1;
-            continue;
+        if same(&parsed, &expected) {
+            let body = until_end(&rendered, spec);
+            let body = body.strip_prefix(start).unwrap_or(body).to_owned();
+            return Trial::Held(Some(Rendered { body, message: expected, tools }));
+        }
+        if is_same_as_reasoning(probe, spec, turn, style, &rendered) {
+            return Trial::Lost(Some(rendered));
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
-        let past = || probe.past_turn(&turn, style, &extra).is_ok_and(|past| same(&read(&past.text), &expected));
-        if same(&parsed, &expected) || (message_is_plain(&expected) && past()) {
-            result.held += 1;
-            if same(&parsed, &expected) {
-                let body = until_end(&rendered, spec);
-                let body = body.strip_prefix(start).unwrap_or(body).to_owned();
-                result.turns.push(Rendered { body, message: expected, tools });
-            }
-        } else {
-            result.failures.push(Failure { rendered, expected, parsed });
+        let past = || probe.past_turn(turn, style, &extra).is_ok_and(|past| same(&read(&past.text), &expected));
+        if message_is_plain(&expected) && past() {
+            return Trial::Held(None);
         }
+        Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
     }
-    result
+
+    /// The conversation of a turn, as `unjinja render` takes it.
+    pub(crate) fn conversation(&self, turn: &AssistantMessage) -> Value {
+        conversation(turn, self.style)
+    }
+}
+
+/// The conversation of a turn for a template whose parser cannot be made.
+pub(crate) fn conversation_for(turn: &AssistantMessage) -> Value {
+    conversation(turn, Style::USUAL)
+}
+
+fn conversation(turn: &AssistantMessage, style: Style) -> Value {
+    let messages = json!([style.user(SENTINELS.user), turn.message(style)]);
+    if turn.calls.is_empty() {
+        return json!({"messages": messages});
+    }
+    // Only what the calls use of the tools that were offered.
+    let mut tools: Vec<Value> = Vec::new();
+    for call in &turn.calls {
+        if tools.iter().any(|tool| tool["function"]["name"] == call.name.as_str()) {
+            continue;
+        }
+        let same = turn.calls.iter().filter(|other| other.name == call.name).flat_map(|other| &other.arguments);
+        let properties: Map<String, Value> =
+            same.map(|(key, value)| (key.clone(), json!({"type": type_of(value)}))).collect();
+        let parameters = json!({"type": "object", "properties": properties});
+        tools.push(json!({"type": "function", "function": {"name": call.name, "parameters": parameters}}));
+    }
+    json!({"messages": messages, "tools": tools})
+}
+
+/// The message of a turn: what must come back.
+pub(crate) fn message_of(turn: &AssistantMessage) -> Message {
+    let calls = turn.calls.iter().map(|call| unjinja_runtime::ToolCall {
+        id: Some(call.id.clone()),
+        name: call.name.clone(),
+        arguments: Value::Object(call.arguments.clone()).to_string(),
+        complete: true,
+    });
+    let mut message = Message::default();
+    message.content.clone_from(&turn.content);
+    message.reasoning_content = turn.reasoning.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
+    message.tool_calls = calls.collect();
+    message
 }
 
 /// A turn without what the template writes after it.

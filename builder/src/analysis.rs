@@ -7,7 +7,7 @@ use unjinja_analyzer::trace::Comparison;
 use unjinja_analyzer::{Naming, analyze, analyze_traced, verify};
 use unjinja_render::Template;
 use unjinja_source::Source;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, Status};
 
 use crate::error::BuildError;
 use crate::source_ext::SourceExt;
@@ -69,25 +69,29 @@ fn analysis(path: &Path, error: unjinja_analyzer::AnalyzeError) -> BuildError {
     BuildError::Analysis { path: PathBuf::from(path), error: Box::new(error) }
 }
 
-/// Verifies a new spec: records its round trips, or the reason why it is unsupported.
+/// Verifies a new spec: records its round trips, or what is wrong with it.
 fn verified(template: &Template, mut spec: FormatSpec) -> FormatSpec {
-    if spec.unsupported.is_none() {
-        // The analysis may have found less than a parser needs.
-        spec.unsupported = spec.check().err().map(|error| {
-            let problems: Vec<&str> = error.problems.iter().map(|problem| problem.cause.as_str()).collect();
-            problems.join("; ")
-        });
+    if !spec.status.makes_parser() {
+        return spec;
     }
-    if spec.unsupported.is_none() {
-        match unjinja_codegen::program(&spec) {
-            Ok(_) => {
-                let verification = verify(template, &spec, ROUND_TRIPS, 1);
-                spec.evidence.round_trips = verification.round_trips();
-                spec.unsupported = verification.too_many_failures().map(|failures| failures.to_string());
+    // The analysis may have found less than a parser needs.
+    if let Err(error) = spec.check() {
+        for problem in error.problems {
+            spec.add_gap(Status::Unsupported, problem.cause);
+        }
+        return spec;
+    }
+    match unjinja_codegen::program(&spec) {
+        Ok(_) => {
+            let verification = verify(template, &spec, ROUND_TRIPS, 1);
+            spec.evidence.round_trips = verification.round_trips();
+            if let Some(failures) = verification.too_many_failures() {
+                spec.add_gap(Status::Unsupported, failures.to_string());
             }
-            Err(error) => {
-                let problems: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
-                spec.unsupported = Some(problems.join("; "));
+        }
+        Err(error) => {
+            for problem in error.problems {
+                spec.add_gap(Status::Unsupported, problem.to_string());
             }
         }
     }

@@ -153,8 +153,15 @@ impl Build {
     /// # Errors
     /// Those of [`spec`](Self::spec); specs that no parser can be made from; a file of tools that cannot be used.
     pub fn tokens(&self) -> Result<TokenStream, BuildError> {
-        let spec = self.spec()?;
-        let program = unjinja_codegen::program(&spec)
+        self.tokens_of(&self.spec()?)
+    }
+
+    /// The items of the parser's module, for a spec that [`spec`](Self::spec) returned.
+    ///
+    /// # Errors
+    /// Specs that no parser can be made from; a file of tools that cannot be used.
+    pub fn tokens_of(&self, spec: &FormatSpec) -> Result<TokenStream, BuildError> {
+        let program = unjinja_codegen::program(spec)
             .map_err(|error| BuildError::Lower { path: self.input.path.clone(), error })?;
         let mut tokens = unjinja_codegen::rust::items(&program, &self.runtime);
         if let Some(path) = &self.tools {

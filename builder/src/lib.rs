@@ -50,6 +50,7 @@ mod error;
 mod files;
 mod source_ext;
 mod templates;
+mod warning;
 
 pub use unjinja_source::{MODEL_FILES, Source, SourceError, SourceErrorKind, name_of, sources_in, split_variant};
 
@@ -58,6 +59,7 @@ pub use self::build::{Build, Input};
 pub use self::error::{BuildError, FileAction};
 pub use self::source_ext::SourceExt;
 pub use self::templates::{Templates, compile_templates, templates_in};
+pub use self::warning::partial_warning;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

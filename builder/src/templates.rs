@@ -11,13 +11,14 @@ use crate::analysis::analyze_source;
 use crate::error::{BuildError, FileAction};
 use crate::files::{apply_overlay, failed, write};
 use crate::source_ext::SourceExt;
+use crate::warning::partial_warning;
 
 /// Compiles every template of a folder into `OUT_DIR/unjinja.rs`; call it from a build script.
 ///
 /// [`sources_in`] says which files are templates. The overlay beside a template, `NAME.overlay.toml`, is merged over
 /// what the analysis finds. The file has one module per template, and a function `all()` that lists their parsers.
-/// Templates with an unsupported format are left out, with a warning. The specs of all templates are written to
-/// `OUT_DIR/specs/NAME.toml`.
+/// A template whose format is supported only in part gives a warning, one whose format is not supported an error. The specs
+/// of all templates are written to `OUT_DIR/specs/NAME.toml`.
 ///
 /// ```no_run
 /// // build.rs
@@ -47,12 +48,18 @@ pub struct Templates {
     folder: PathBuf,
     specs: Option<PathBuf>,
     runtime: TokenStream,
+    leaves_out_unsupported: bool,
 }
 
 impl Templates {
     /// The templates of a folder.
     pub fn new(folder: impl AsRef<Path>) -> Self {
-        Self { folder: folder.as_ref().to_owned(), specs: None, runtime: quote!(::unjinja) }
+        Self {
+            folder: folder.as_ref().to_owned(),
+            specs: None,
+            runtime: quote!(::unjinja),
+            leaves_out_unsupported: false,
+        }
     }
 
     /// The path of the runtime in the crate that holds the generated code.
@@ -64,6 +71,13 @@ impl Templates {
     /// A folder into which each spec is written as `NAME.toml`, for people to read.
     pub fn write_specs(mut self, folder: impl Into<PathBuf>) -> Self {
         self.specs = Some(folder.into());
+        self
+    }
+
+    /// Leaves templates out whose format is not supported, with a warning instead of an error. For folders of templates
+    /// that nobody has selected.
+    pub fn leave_out_unsupported(mut self) -> Self {
+        self.leaves_out_unsupported = true;
         self
     }
 
@@ -104,8 +118,11 @@ impl Templates {
                 write(&folder.join(format!("{}.toml", info.name)), &spec.to_toml())?;
             }
             let path = self.folder.join(&info.file);
-            if let Some(reason) = &spec.unsupported {
-                println!("cargo::warning={}: no parser: {reason}", path.display());
+            if let Some(warning) = partial_warning(&spec, &path) {
+                println!("cargo::warning={warning}");
+            }
+            if !spec.status.makes_parser() && self.leaves_out_unsupported {
+                println!("cargo::warning={}: no parser: {}", path.display(), spec.gaps.join("; ").replace('\n', " "));
                 continue;
             }
             match unjinja_codegen::rust::module(&spec, &self.runtime) {

@@ -71,7 +71,7 @@ fn child() -> Result<(), Failure> {
     let source = hostile.source();
     let started = Instant::now();
     let outcome = match analyze_text(&source, &Naming::of_file("hostile.jinja")) {
-        Ok(spec) => format!("spec: {}", spec.unsupported.unwrap_or_default()),
+        Ok(spec) => format!("spec: {}", spec.gaps.join("; ")),
         Err(error) => format!("error: {error}"),
     };
     let took = started.elapsed().as_millis();

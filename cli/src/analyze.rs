@@ -6,18 +6,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use unjinja_analyzer::{sha256, verify};
+use unjinja_analyzer::{GapReport, Suggestion, sha256, verify};
 use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
-use unjinja_spec::{FormatSpec, ReasoningMode};
+use unjinja_spec::{FormatSpec, ReasoningMode, Status, TemplateInfo};
 
 use clap::Args;
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
+use crate::gaps::KnownOverlay;
 use crate::parser_args::{Corrected, ParserArgs, read_overlay};
-use crate::ui::{NAME, Ui, WARNING, paint};
+use crate::ui::{NAME, Ui, paint};
 use crate::visible;
-use crate::{input, log, manifest, output};
+use crate::{gaps, input, log, manifest, output};
 
 /// The arguments of `analyze`.
 #[derive(Args)]
@@ -31,6 +32,13 @@ pub(crate) struct Arguments {
     /// Where templates come from: a manifest as `fetch` reads it, or a table of `file<TAB>source` lines.
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
+    /// Fail if a format is partial or unsupported: exit code 1.
+    #[arg(long)]
+    strict: bool,
+    /// Print a draft of an overlay for each template whose prompt describes calls or reasoning that it never renders. The
+    /// draft quotes the passage that it is based on; it is not applied.
+    #[arg(long, conflicts_with = "out")]
+    suggest: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
@@ -63,6 +71,8 @@ pub(crate) struct Analysed {
     pub paths: HashMap<String, PathBuf>,
     /// Overlays that were applied, each with the name of the spec and the spec before.
     pub overlays: Vec<(PathBuf, String, FormatSpec)>,
+    /// The templates, by file name.
+    pub sources: HashMap<String, Source>,
     /// Whether a file could not be read.
     pub unreadable: bool,
 }
@@ -104,6 +114,7 @@ pub(crate) fn all(request: &Request<'_>, ui: Ui) -> Result<Analysed, Failure> {
         problems: Vec::new(),
         paths: HashMap::new(),
         overlays: Vec::new(),
+        sources: HashMap::new(),
         unreadable: false,
     };
     for template in templates {
@@ -134,6 +145,7 @@ pub(crate) fn all(request: &Request<'_>, ui: Ui) -> Result<Analysed, Failure> {
             Err(Failure::Found(problem)) => analysed.problems.push((file, problem)),
             Err(failure) => return Err(failure),
         }
+        analysed.sources.insert(template.file(), template);
     }
     progress.finish_and_clear();
     Ok(analysed)
@@ -176,7 +188,7 @@ fn is_in(file: &Path, folder: &Path) -> bool {
 
 /// A corrected spec with round trips of its own: those of the analysis are about the spec before.
 fn verified(source: &Source, mut spec: FormatSpec) -> FormatSpec {
-    if spec.unsupported.is_none()
+    if spec.status.makes_parser()
         && let Ok(template) = source.template()
     {
         spec.evidence.round_trips = verify(&template, &spec, ROUND_TRIPS, 1).round_trips();
@@ -197,53 +209,138 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         named: arguments.parser.named()?,
         target: out,
     };
-    let Analysed { specs, problems, unreadable, .. } = all(&request, ui)?;
-    let mut stdout = anstream::stdout().lock();
-    for spec in &specs {
-        if let Some(folder) = out {
+    let analysed = all(&request, ui)?;
+    if arguments.suggest && !as_json {
+        suggestions(&analysed, ui)?;
+    } else if !as_json {
+        human(&analysed, out)?;
+    }
+    if let Some(folder) = out {
+        for spec in &analysed.specs {
             let path = folder.join(format!("{}.toml", spec.template.name));
             std::fs::write(&path, spec.to_toml()).map_err(|e| Failure::file(&path, e))?;
         }
-        if !as_json {
-            writeln!(stdout, "{}", line(spec))?;
-            if out.is_none() && specs.len() == 1 {
-                writeln!(stdout, "\n{}", spec.to_toml().trim_end())?;
-            }
-        }
     }
     if as_json {
-        let specs = serde_json::to_value(&specs).map_err(std::io::Error::from)?;
-        let problems: Vec<Value> =
-            problems.iter().map(|(file, problem)| json!({"file": file, "problem": problem})).collect();
-        drop(stdout);
-        output::json(&json!({"specs": specs, "problems": problems}))?;
+        output::json(&document(&analysed, arguments.suggest)?)?;
     }
-    if problems.is_empty() {
-        return Ok(());
+    let Analysed { specs, problems, unreadable, .. } = analysed;
+    let mut messages: Vec<String> = problems.into_iter().map(|(_, problem)| problem).collect();
+    if arguments.strict {
+        let incomplete = specs.iter().filter(|spec| spec.status != Status::Supported);
+        messages.extend(incomplete.map(|spec| {
+            let TemplateInfo { file, .. } = &spec.template;
+            format!("{file}: the format is {}, and --strict demands that it is supported", spec.status.name())
+        }));
     }
-    let problems = problems.into_iter().map(|(_, problem)| problem).collect();
-    Err(if unreadable { Failure::InputAll(problems) } else { Failure::FoundAll(problems) })
+    match (messages.is_empty(), unreadable) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::InputAll(messages)),
+        (false, false) => Err(Failure::FoundAll(messages)),
+    }
+}
+
+impl Analysed {
+    /// What is missing from a spec.
+    fn report(&self, spec: &FormatSpec) -> Option<GapReport> {
+        gaps::of(self.sources.get(&spec.template.file)?, spec)
+    }
+
+    /// The overlay of another model with the same format, if no overlay was applied to this spec.
+    fn known_overlay(&self, spec: &FormatSpec) -> Option<KnownOverlay> {
+        let name = &spec.template.name;
+        let target = self.sources.get(&spec.template.file)?.overlay();
+        let is_corrected = self.overlays.iter().any(|(_, corrected, _)| corrected == name) || target.exists();
+        if is_corrected { None } else { KnownOverlay::built_in(spec, &target) }
+    }
+
+    /// The draft of an overlay for a spec.
+    fn suggestion(&self, spec: &FormatSpec) -> Option<Suggestion> {
+        let template = self.sources.get(&spec.template.file)?.template().ok()?;
+        unjinja_analyzer::suggest(&template, spec)
+    }
+}
+
+/// Prints a line for each spec, what is missing from it, and the spec itself if it is the only one.
+fn human(analysed: &Analysed, out: Option<&Path>) -> Done {
+    let mut stdout = anstream::stdout().lock();
+    for spec in &analysed.specs {
+        writeln!(stdout, "{}", line(spec))?;
+        if let Some(report) = analysed.report(spec) {
+            gaps::write(&mut stdout, &report, false)?;
+        }
+        if let Some(known) = analysed.known_overlay(spec) {
+            known.write(&mut stdout)?;
+        }
+        if out.is_none() && analysed.specs.len() == 1 {
+            writeln!(stdout, "\n{}", spec.to_toml().trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints the drafts of overlays.
+fn suggestions(analysed: &Analysed, ui: Ui) -> Done {
+    let mut stdout = anstream::stdout().lock();
+    for spec in &analysed.specs {
+        let file = &spec.template.file;
+        match analysed.suggestion(spec) {
+            Some(draft) => writeln!(stdout, "{}", visible::lines(draft.overlay.trim_end()))?,
+            None => ui.remark(&format!(
+                "{file}: no suggestion: the prompt describes nothing that the template does not render"
+            )),
+        }
+    }
+    Ok(())
+}
+
+/// The answer as JSON.
+fn document(analysed: &Analysed, suggest: bool) -> Result<Value, Failure> {
+    let specs = serde_json::to_value(&analysed.specs).map_err(std::io::Error::from)?;
+    let problems: Vec<Value> =
+        analysed.problems.iter().map(|(file, problem)| json!({"file": file, "problem": problem})).collect();
+    let file = |spec: &FormatSpec| spec.template.file.clone();
+    let report = |spec| Some(gaps::document(&file(spec), &analysed.report(spec)?));
+    let reports: Vec<Value> = analysed.specs.iter().filter_map(report).collect();
+    let known = |spec| {
+        let known = analysed.known_overlay(spec)?;
+        Some(json!({"file": file(spec), "name": known.name, "command": known.command}))
+    };
+    let overlays: Vec<Value> = analysed.specs.iter().filter_map(known).collect();
+    let mut document = json!({"specs": specs, "problems": problems, "reports": reports, "overlays": overlays});
+    if suggest {
+        let draft = |spec| {
+            let draft = analysed.suggestion(spec)?;
+            Some(json!({"file": file(spec), "overlay": draft.overlay, "quotes": draft.quotes}))
+        };
+        document["suggestions"] = analysed.specs.iter().filter_map(draft).collect();
+    }
+    Ok(document)
 }
 
 /// A summary of a spec on one line.
 fn line(spec: &FormatSpec) -> String {
+    let name = &spec.template.name;
+    let name = format!("{}{}", paint(NAME, name), " ".repeat(45_usize.saturating_sub(name.len())));
+    if !spec.status.makes_parser() {
+        return format!("{name} {}", gaps::status(spec));
+    }
     let tools = spec.tools.format.name();
     let reasoning = match spec.reasoning.mode {
         ReasoningMode::None => "no reasoning".to_owned(),
         _ if spec.reasoning.start.trim().is_empty() => format!("reasoning up to {}", spec.reasoning.end.trim()),
         _ => format!("reasoning {}…{}", spec.reasoning.start.trim(), spec.reasoning.end.trim()),
     };
-    let name = &spec.template.name;
-    let name = format!("{}{}", paint(NAME, name), " ".repeat(45_usize.saturating_sub(name.len())));
     let trips = spec.evidence.round_trips;
-    match &spec.unsupported {
-        Some(reason) => format!("{name} {}: {}", paint(WARNING, "unsupported"), visible::lines(reason)),
-        None => format!(
-            "{name} {tools:16} {}; {} of {} round trips, {} renders",
-            visible::lines(&reasoning),
-            trips.held,
-            trips.tried,
-            spec.evidence.renders
-        ),
-    }
+    let missing = match spec.status {
+        Status::Partial => format!("; {}", gaps::status(spec)),
+        Status::Supported | Status::Unsupported => String::new(),
+    };
+    format!(
+        "{name} {tools:16} {}; {} of {} round trips, {} renders{missing}",
+        visible::lines(&reasoning),
+        trips.held,
+        trips.tried,
+        spec.evidence.renders
+    )
 }

@@ -17,6 +17,7 @@ mod explain;
 mod failure;
 #[cfg(feature = "fetch")]
 mod fetch;
+mod gaps;
 mod grammar;
 #[cfg(feature = "fetch")]
 mod hub;
@@ -46,7 +47,7 @@ use ui::{BAD, Ui, paint};
     name = "unjinja",
     version,
     arg_required_else_help = true,
-    after_help = "A template is a .jinja, tokenizer_config.json, chat_template.json or GGUF file; FILE#NAME is one of several named templates in a file, - is standard input. An overlay beside a template or a spec (NAME.overlay.toml) is always applied; every command that takes a template has --overlay to apply another one, and --spec or --model to use a spec instead of an analysis.\n\nExit codes: 0 fine; 1 a difference or a failure was found; 2 wrong usage or unreadable input."
+    after_help = "A template is a .jinja, tokenizer_config.json, chat_template.json or GGUF file; FILE#NAME is one of several named templates in a file, - is standard input. An overlay beside a template or a spec (NAME.overlay.toml) is always applied; every command that takes a template has --overlay to apply another one, and --spec or --model to use a spec instead of an analysis.\n\nExit codes: 0 fine; 1 a difference, a failure, or an unsupported template where support was requested; 2 wrong usage or unreadable input."
 )]
 struct Cli {
     #[command(flatten)]
@@ -65,7 +66,7 @@ struct Cli {
 enum Command {
     /// Derive format specs from chat templates.
     #[command(
-        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec per template\n  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs"
+        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec per template\n  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs\n  unjinja analyze templates --strict > /dev/null      # exit code 1 if something is not supported\n  unjinja analyze new.jinja --suggest                 # a draft overlay, if the prompt describes what it does not show"
     )]
     Analyze(analyze::Arguments),
     /// Make the specs again and compare them with the committed ones.
@@ -111,11 +112,16 @@ enum Command {
     )]
     Fetch(fetch::Arguments),
     /// List the supported models, or the specs of a folder.
-    #[command(after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table")]
+    #[command(
+        after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table\n  unjinja list --overlay openai/gpt-oss-120b > my-model.overlay.toml"
+    )]
     List {
         /// List the specs of this folder, as a Markdown table or as JSON.
         #[arg(long, value_name = "DIR")]
         specs: Option<PathBuf>,
+        /// Print the overlay of this supported model, to be used for another template with the same format.
+        #[arg(long, value_name = "NAME", conflicts_with = "specs")]
+        overlay: Option<String>,
         /// How to print.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
@@ -170,8 +176,9 @@ fn run(command: &Command, ui: Ui) -> Done {
         Command::Explain(arguments) => explain::run(arguments),
         #[cfg(feature = "fetch")]
         Command::Fetch(arguments) => fetch::run(arguments, ui),
-        Command::List { specs: Some(folder), format } => list::specs(folder, *format),
-        Command::List { specs: None, format } => list::models(*format),
+        Command::List { overlay: Some(name), .. } => list::overlay(name),
+        Command::List { specs: Some(folder), format, .. } => list::specs(folder, *format),
+        Command::List { format, .. } => list::models(*format),
         Command::Completions { shell } => {
             // Collected first, because the generator panics if its output is closed.
             let mut script = Vec::new();

@@ -7,6 +7,11 @@ mod linked {
 
     pub(crate) use unjinja_generated::{all, by_file, overlay, spec};
 
+    /// The parsers of the models that write this format.
+    pub(crate) fn by_format(hash: &str) -> Vec<&'static dyn ChatParser> {
+        unjinja_generated::by_format(hash).collect()
+    }
+
     /// The parser of the model with this name.
     pub(crate) fn find(name: &str) -> Result<&'static dyn ChatParser, String> {
         use unjinja_generated::LookupError;
@@ -31,6 +36,10 @@ mod linked {
         None
     }
 
+    pub(crate) fn by_format(_hash: &str) -> Vec<&'static dyn ChatParser> {
+        Vec::new()
+    }
+
     pub(crate) fn overlay(_sha256: &str) -> Option<&'static str> {
         None
     }
@@ -44,4 +53,4 @@ mod linked {
     }
 }
 
-pub(crate) use linked::{all, by_file, find, overlay, spec};
+pub(crate) use linked::{all, by_file, by_format, find, overlay, spec};

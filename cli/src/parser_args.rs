@@ -135,6 +135,15 @@ impl ReaderArgs {
     }
 }
 
+/// The spec of a supported model, with its built-in overlay.
+pub(crate) fn corrected_model(name: &str) -> Result<FormatSpec, Failure> {
+    let bare = spec_of_model(name)?;
+    match models::overlay(&bare.template.sha256) {
+        Some(text) => apply_text(&bare, text, "the built-in overlay"),
+        None => Ok(bare),
+    }
+}
+
 /// The committed spec of a supported model, without its overlay.
 fn spec_of_model(name: &str) -> Result<FormatSpec, Failure> {
     let parser = models::find(name).map_err(Failure::Input)?;

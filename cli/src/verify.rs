@@ -6,15 +6,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use unjinja_analyzer::{Verification, verify};
+use unjinja_analyzer::{GapReport, Verification, verify};
 use unjinja_build::{Source, SourceExt};
+use unjinja_spec::{FormatSpec, Status};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
-use crate::ui::{BAD, GOOD, Ui, WARNING, paint};
+use crate::ui::{BAD, GOOD, Ui, paint};
 use crate::visible;
-use crate::{input, output};
+use crate::{gaps, input, output};
 
 /// The arguments of `verify`.
 #[derive(Args)]
@@ -31,7 +32,8 @@ pub(crate) struct Arguments {
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-    /// How many of the conversations that did not survive the round trip are printed per template.
+    /// How many of the conversations that did not survive the round trip are printed per template. The first is the smallest
+    /// that was found; the others are random.
     #[arg(long, default_value_t = 1)]
     failures: usize,
     #[command(flatten)]
@@ -41,8 +43,25 @@ pub(crate) struct Arguments {
 /// The result for one template.
 enum Outcome {
     Broken(String),
-    Unsupported(String),
-    Tried(Verification),
+    Tried(Box<Tried>),
+}
+
+/// What became of the conversations of one template.
+struct Tried {
+    spec: FormatSpec,
+    all: Verification,
+    /// The smallest conversation that shows what is missing or wrong.
+    report: Option<GapReport>,
+}
+
+impl Outcome {
+    /// Whether the exit code is 1 because of this template.
+    fn is_bad(&self) -> bool {
+        match self {
+            Outcome::Broken(_) => true,
+            Outcome::Tried(tried) => !tried.spec.status.makes_parser() || tried.all.held < tried.all.tried,
+        }
+    }
 }
 
 /// Runs the command.
@@ -50,19 +69,17 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let templates = input::templates(&arguments.paths)?;
     arguments.parser.for_templates(templates.len())?;
     let progress = ui.progress(templates.len());
-    let (mut rows, mut lost) = (Vec::new(), 0);
+    let (mut rows, mut failed, mut unsupported) = (Vec::new(), 0, 0);
     for source in templates {
         let source = source.map_err(|e| Failure::Input(e.to_string()))?;
         let file = source.file();
         progress.set_message(file.clone());
         let outcome = of_template(&source, arguments)?;
         progress.inc(1);
-        if match &outcome {
-            Outcome::Broken(_) => true,
-            Outcome::Unsupported(_) => false,
-            Outcome::Tried(all) => all.held < all.tried,
-        } {
-            lost += 1;
+        match &outcome {
+            Outcome::Tried(tried) if !tried.spec.status.makes_parser() => unsupported += 1,
+            outcome if outcome.is_bad() => failed += 1,
+            _ => {}
         }
         match arguments.format {
             Format::Json => rows.push(row(&file, &outcome, arguments.failures)),
@@ -73,11 +90,18 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.format == Format::Json {
         output::json(&rows)?;
     }
-    match lost {
-        0 => Ok(()),
-        1 => Err(Failure::Found("1 template has conversations that did not survive the round trip".to_owned())),
-        lost => Err(Failure::Found(format!("{lost} templates have conversations that did not survive the round trip"))),
+    let mut messages = Vec::new();
+    match failed {
+        0 => {}
+        1 => messages.push("1 template has conversations that did not survive the round trip".to_owned()),
+        failed => messages.push(format!("{failed} templates have conversations that did not survive the round trip")),
     }
+    match unsupported {
+        0 => {}
+        1 => messages.push("1 template is not supported".to_owned()),
+        unsupported => messages.push(format!("{unsupported} templates are not supported")),
+    }
+    if messages.is_empty() { Ok(()) } else { Err(Failure::FoundAll(messages)) }
 }
 
 fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
@@ -86,9 +110,6 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failur
         Err(Failure::Found(problem)) => return Ok(Outcome::Broken(problem)),
         Err(failure) => return Err(failure),
     };
-    if let Some(reason) = spec.unsupported {
-        return Ok(Outcome::Unsupported(reason));
-    }
     let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
     let mut all = Verification::default();
     for seed in &arguments.seed {
@@ -98,43 +119,58 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failur
         all.lost_by_template += one.lost_by_template;
         all.failures.extend(one.failures);
     }
-    Ok(Outcome::Tried(all))
+    all.failures.sort_by_key(|failure| failure.rendered.len());
+    let is_bad = spec.status != Status::Supported || !all.failures.is_empty();
+    let report = if is_bad { gaps::report(source, &spec, &all) } else { None };
+    Ok(Outcome::Tried(Box::new(Tried { spec, all, report })))
 }
 
 fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
     let mut out = anstream::stdout().lock();
-    match outcome {
-        Outcome::Broken(error) => writeln!(out, "{}: {}", visible::lines(file), paint(BAD, &visible::lines(error)))?,
-        Outcome::Unsupported(reason) => {
-            writeln!(out, "{}: {}: {}", visible::lines(file), paint(WARNING, "unsupported"), visible::lines(reason))?;
+    let tried = match outcome {
+        Outcome::Broken(error) => {
+            writeln!(out, "{}: {}", visible::lines(file), paint(BAD, &visible::lines(error)))?;
+            return Ok(());
         }
-        Outcome::Tried(all) => {
-            let style = if all.held == all.tried { GOOD } else { BAD };
-            let came_back = paint(style, &format!("{} of {} survived the round trip", all.held, all.tried));
-            let more = match all.lost_by_template {
-                0 => String::new(),
-                lost => format!("; {lost} more were not rendered completely by the template"),
-            };
-            writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
-            for failure in all.failures.iter().take(failures) {
-                writeln!(out, "  rendered {:?}", failure.rendered)?;
-                writeln!(out, "  expected {}", visible::line(&json!(failure.expected).to_string()))?;
-                writeln!(out, "  parsed   {}", visible::line(&json!(failure.parsed).to_string()))?;
-            }
-        }
+        Outcome::Tried(tried) => tried,
+    };
+    let all = &tried.all;
+    if tried.spec.status != Status::Supported {
+        writeln!(out, "{}: {}", visible::lines(file), gaps::status(&tried.spec))?;
+    }
+    // Of a format that is not supported, perhaps nothing can be tried.
+    if all.tried > 0 || tried.spec.status.makes_parser() {
+        let style = if all.held == all.tried { GOOD } else { BAD };
+        let came_back = paint(style, &format!("{} of {} survived the round trip", all.held, all.tried));
+        let more = match all.lost_by_template {
+            0 => String::new(),
+            lost => format!("; {lost} more were not rendered completely by the template"),
+        };
+        writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
+    }
+    if let Some(report) = tried.report.as_ref().filter(|_| failures > 0) {
+        gaps::write(&mut out, report, false)?;
+    }
+    for failure in all.failures.iter().take(failures.saturating_sub(1)) {
+        writeln!(out, "  rendered {:?}", failure.rendered)?;
+        writeln!(out, "  expected {}", visible::line(&json!(failure.expected).to_string()))?;
+        writeln!(out, "  parsed   {}", visible::line(&json!(failure.parsed).to_string()))?;
     }
     Ok(())
 }
 
 fn row(file: &str, outcome: &Outcome, failures: usize) -> Value {
-    match outcome {
-        Outcome::Broken(error) => json!({"template": file, "problem": error}),
-        Outcome::Unsupported(reason) => json!({"template": file, "unsupported": reason}),
-        Outcome::Tried(all) => json!({
-            "template": file, "tried": all.tried, "held": all.held, "lost_by_template": all.lost_by_template,
-            "failures": all.failures.iter().take(failures).map(|f| json!({
-                "rendered": f.rendered, "expected": f.expected, "parsed": f.parsed,
-            })).collect::<Vec<Value>>(),
-        }),
-    }
+    let tried = match outcome {
+        Outcome::Broken(error) => return json!({"template": file, "problem": error}),
+        Outcome::Tried(tried) => tried,
+    };
+    let all = &tried.all;
+    json!({
+        "template": file, "status": tried.spec.status, "gaps": tried.spec.gaps,
+        "tried": all.tried, "held": all.held, "lost_by_template": all.lost_by_template,
+        "report": tried.report.as_ref().map(|report| gaps::document(file, report)),
+        "failures": all.failures.iter().take(failures).map(|f| json!({
+            "rendered": f.rendered, "expected": f.expected, "parsed": f.parsed,
+        })).collect::<Vec<Value>>(),
+    })
 }

@@ -28,6 +28,8 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja analyze templates bytes.jinja --format json", 2, "analyze", Document),
     ("unjinja analyze m/tokenizer_config.json --format json", 0, "analyze", Document),
     ("unjinja analyze strange.jinja --format json", 0, "analyze", Document),
+    ("unjinja analyze strange.jinja offers.jinja --strict --format json", 1, "analyze", Document),
+    ("unjinja analyze offers.jinja --suggest --format json", 0, "analyze", Document),
     ("unjinja check templates --specs specs --format json", 0, "check", Document),
     ("unjinja check other --specs specs --format json", 1, "check", Document),
     ("unjinja check templates bad --specs old --format json", 1, "check", Document),
@@ -136,6 +138,11 @@ fn place() -> Result<Place, Failure> {
     // Closes a call with what opens one: nothing can say where it ends.
     let strange = hermes.replace("'}\\n</tool_call>'", "'}\\n<tool_call>'");
     place.write("strange.jinja", strange.as_bytes())?;
+    // Offers tools, describes a call, and renders none.
+    let offers = "{% if tools %}Write calls like this: <call>{\"name\": \"f\", \"arguments\": {}}</call>\n{{ tools | tojson }}{% endif %}\
+                  {% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
+                  {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    place.write("offers.jinja", offers.as_bytes())?;
     // Writes half of what it is given.
     let lossy = hermes.replace("{{ message.content or '' }}", "{{ (message.content or '') ~ '<tool_call>' }}");
     place.write("lossy.jinja", lossy.as_bytes())?;

@@ -29,8 +29,8 @@ pub struct LowerError {
 pub enum LowerProblem {
     /// The spec says that its format is not supported.
     Unsupported {
-        /// The reason that the spec gives.
-        reason: String,
+        /// What the spec says is missing.
+        gaps: Vec<String>,
     },
     /// Two markers may come at the same place, begin with the same text and lead to different states.
     AmbiguousMarkers {
@@ -68,7 +68,7 @@ impl LowerProblem {
     /// The key of the spec that the problem is about, as in `tools.per_call_start`.
     pub fn key(&self) -> Cow<'static, str> {
         match self {
-            Self::Unsupported { .. } => "unsupported".into(),
+            Self::Unsupported { .. } => "status".into(),
             Self::AmbiguousMarkers { first: key, .. } | Self::TooManyMarkers { key, .. } => (*key).into(),
             Self::TooManyStates { .. } => "tools".into(),
             Self::PromptOpensReasoning { index, .. } => format!("generation_prompt[{index}].starts_in").into(),
@@ -89,7 +89,7 @@ impl LowerProblem {
     /// What the spec has instead.
     pub fn seen(&self) -> String {
         match self {
-            Self::Unsupported { reason } => reason.clone(),
+            Self::Unsupported { gaps } => gaps.join("; "),
             Self::AmbiguousMarkers { first, second, text } => {
                 format!("`{first}` and `{second}`, which both begin with {text:?}")
             }
@@ -103,7 +103,8 @@ impl LowerProblem {
     pub fn next_step(&self) -> &'static str {
         match self {
             Self::Unsupported { .. } => {
-                "if the format can be described, describe it in an overlay that also sets `unsupported = \"\"`"
+                "run `unjinja verify TEMPLATE` to see the smallest conversation that shows it; if the format can be \
+                 described, describe it in an overlay that also sets `status = \"supported\"`"
             }
             Self::AmbiguousMarkers { .. } => "change one of the two markers in an overlay",
             Self::TooManyMarkers { .. } => "remove alternatives of this marker in an overlay",
@@ -119,7 +120,7 @@ impl fmt::Display for LowerProblem {
     /// One sentence, without the next step.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported { reason } => write!(f, "the format is marked as unsupported: {reason}"),
+            Self::Unsupported { gaps } => write!(f, "the format is marked as unsupported: {}", gaps.join("; ")),
             Self::AmbiguousMarkers { first, second, text } => {
                 write!(f, "`{first}` and `{second}` cannot be told apart: both begin with {text:?}")
             }

@@ -7,7 +7,7 @@
 //! use unjinja_spec::FormatSpec;
 //!
 //! let spec = FormatSpec::from_toml(r#"
-//! spec_version = 2
+//! spec_version = 3
 //! [template]
 //! name = "plain"
 //! file = "plain.jinja"
@@ -48,7 +48,7 @@ pub fn plan(spec: &FormatSpec) -> Plan {
 /// use unjinja_spec::FormatSpec;
 ///
 /// let spec = FormatSpec::from_toml(r#"
-/// spec_version = 2
+/// spec_version = 3
 /// [template]
 /// name = "plain"
 /// file = "plain.jinja"
@@ -67,8 +67,8 @@ pub fn plan(spec: &FormatSpec) -> Plan {
 /// All problems at once; [`LowerProblem`] lists them.
 pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
     let refused = |problems| LowerError { name: spec.template.name.clone(), problems };
-    if let Some(reason) = &spec.unsupported {
-        return Err(refused(vec![LowerProblem::Unsupported { reason: reason.clone() }]));
+    if !spec.status.makes_parser() {
+        return Err(refused(vec![LowerProblem::Unsupported { gaps: spec.gaps.clone() }]));
     }
     let states = determinize::determinize(&lower::plan(spec)).map_err(refused)?;
     if states.list.len() > MAX_STATES {

@@ -116,11 +116,17 @@ pub fn read_specs(folder: &Path) -> Result<Vec<(PathBuf, FormatSpec)>, SpecsErro
     if problems.is_empty() { Ok(specs) } else { Err(SpecsError { problems }) }
 }
 
+fn read(path: &Path) -> Result<String, SpecsProblem> {
+    fs::read_to_string(path).map_err(|cause| SpecsProblem::Unreadable { path: path.to_owned(), cause })
+}
+
+/// A spec without its overlay.
+fn read_bare(path: &Path) -> Result<FormatSpec, SpecsProblem> {
+    FormatSpec::from_toml(&read(path)?, &path.display().to_string()).map_err(SpecsProblem::Invalid)
+}
+
 fn read_spec(path: &Path) -> Result<FormatSpec, SpecsProblem> {
-    let read = |path: &Path| {
-        fs::read_to_string(path).map_err(|cause| SpecsProblem::Unreadable { path: path.to_owned(), cause })
-    };
-    let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string()).map_err(SpecsProblem::Invalid)?;
+    let spec = read_bare(path)?;
     let overlay = path.with_extension("overlay.toml");
     if !overlay.exists() {
         return Ok(spec);
@@ -141,7 +147,7 @@ pub fn compile_specs(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<
     println!("cargo::rerun-if-changed={}", folder.display());
     let (mut modules, mut problems, mut specs) = (Vec::new(), Vec::new(), Vec::new());
     for (path, spec) in read_specs(folder)? {
-        if spec.unsupported.is_some() {
+        if !spec.status.makes_parser() {
             continue;
         }
         match crate::rust::module(&spec, &quote!(unjinja_runtime)) {
@@ -180,12 +186,14 @@ pub struct Sources {
 #[cfg(feature = "rust")]
 pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
     let (mut modules, mut items, mut parsers, mut problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut hub_ids, mut texts, mut overlays) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut hub_ids, mut texts, mut overlays, mut formats) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (path, spec) in read_specs(folder)? {
-        if spec.unsupported.is_some() {
+        if !spec.status.makes_parser() {
             continue;
         }
         let name = spec.template.name.clone();
+        // What an analysis of another template finds has no overlay yet.
+        let format = read_bare(&path).map_err(SpecsError::one)?.format_hash();
         if path.with_extension("overlay.toml").exists() {
             let (sha256, file) = (&spec.template.sha256, format!("../specs/{name}.overlay.toml"));
             overlays.push(quote!((#sha256, include_str!(#file))));
@@ -205,6 +213,7 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
         parsers.push(quote!(#enabled &#ident::Parser));
         let ids = &spec.template.models;
         hub_ids.push(quote!(#enabled &[#(#ids),*]));
+        formats.push(quote!(#enabled #format));
         let file = format!("../specs/{name}.toml");
         texts.push(quote!((#name, include_str!(#file))));
     }
@@ -222,6 +231,9 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
         /// For each parser, in the same order: the Hugging Face ids of the models that have its template.
         pub(crate) static HUB_IDS: &[&[&str]] = &[#(#hub_ids),*];
 
+        /// For each parser, in the same order: the hash of its format before its overlay.
+        pub(crate) static FORMATS: &[&str] = &[#(#formats),*];
+
         /// The specs as TOML, with their names.
         #[cfg(feature = "specs")]
         pub(crate) static SPECS: &[(&str, &str)] = &[#(#texts),*];
@@ -238,19 +250,21 @@ pub fn sources(folder: &Path) -> Result<Sources, SpecsError> {
     Ok(Sources { modules, list })
 }
 
-/// A Markdown table of a folder of specs: the source of each template, how the format writes calls and reasoning, and
-/// how many random conversations survived the round trip.
+/// A Markdown table of a folder of specs: the source of each template, the status of its spec with the gaps, how the
+/// format writes calls and reasoning, and how many random conversations survived the round trip.
 ///
 /// # Errors
 /// Unreadable files and invalid specs.
 pub fn table(folder: &Path) -> Result<String, SpecsError> {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-    let mut out = "| spec | template of | calls | reasoning | round trips |\n|---|---|---|---|---|\n".to_owned();
+    let mut out =
+        "| spec | template of | status | calls | reasoning | round trips |\n|---|---|---|---|---|---|\n".to_owned();
     for (path, spec) in read_specs(folder)? {
         let overlay = if path.with_extension("overlay.toml").exists() { " (overlay)" } else { "" };
-        let calls = match &spec.unsupported {
-            Some(_) => "unsupported",
-            None => spec.tools.format.name(),
+        let calls = spec.tools.format.name();
+        let status = match spec.gaps.as_slice() {
+            [] => spec.status.name().to_owned(),
+            gaps => format!("{}: {}", spec.status.name(), cell(&gaps.join("; "))),
         };
         let (start, end) = (cell(spec.reasoning.start.trim()), cell(spec.reasoning.end.trim()));
         let reasoning = match spec.reasoning.mode {
@@ -262,7 +276,8 @@ pub fn table(folder: &Path) -> Result<String, SpecsError> {
         let source = cell(if info.source.is_empty() { &info.file } else { &info.source });
         let trips = spec.evidence.round_trips;
         let (name, held, tried) = (&info.name, trips.held, trips.tried);
-        out.push_str(&format!("| `{name}`{overlay} | {source} | {calls} | {reasoning} | {held} of {tried} |\n"));
+        let row = format!("| `{name}`{overlay} | {source} | {status} | {calls} | {reasoning} | {held} of {tried} |\n");
+        out.push_str(&row);
     }
     Ok(out)
 }

@@ -48,8 +48,8 @@ fn a_prompt_that_opens_unknown_reasoning_is_refused_with_its_place() -> Result<(
 #[test]
 fn an_unsupported_format_is_refused_with_its_reason() -> Result<(), Failure> {
     let mut spec = committed()?;
-    spec.unsupported = Some("calls are drawn".to_owned());
+    spec.add_gap(Status::Unsupported, "calls are drawn");
     let error = program(&spec).err().ok_or("an unsupported format was accepted")?;
-    assert_eq!(error.problems, [LowerProblem::Unsupported { reason: "calls are drawn".to_owned() }]);
+    assert_eq!(error.problems, [LowerProblem::Unsupported { gaps: vec!["calls are drawn".to_owned()] }]);
     Ok(())
 }

@@ -150,6 +150,20 @@ pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
     all().iter().copied().find(|parser| parser.info().sha256 == hash)
 }
 
+/// The parsers whose specs describe this format before their overlays are applied. `hash` is what `FormatSpec::format_hash`
+/// of `unjinja-spec` gives for the analysis of a template. If one of these specs has an overlay, it is likely to correct that
+/// analysis too; see `overlay`.
+///
+/// ```
+/// # #[cfg(feature = "all")] {
+/// assert_eq!(unjinja_generated::by_format("another format").count(), 0);
+/// # }
+/// ```
+pub fn by_format(hash: &str) -> impl Iterator<Item = &'static dyn ChatParser> {
+    let with_format = models::ALL.iter().zip(models::FORMATS).filter(move |(_, format)| **format == hash);
+    with_format.map(|(parser, _)| *parser)
+}
+
 /// The overlay, as TOML, that corrects what the analysis finds for the template with this SHA-256.
 #[cfg(feature = "overlays")]
 pub fn overlay(sha256: &str) -> Option<&'static str> {

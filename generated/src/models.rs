@@ -379,6 +379,104 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     &["mistralai/Devstral-Small-2507"],
 ];
 
+/// For each parser, in the same order: the hash of its format before its overlay.
+pub(crate) static FORMATS: &[&str] = &[
+    #[cfg(any(feature = "all", feature = "apertus_8b_instruct"))]
+    "fb13a80e6500d7fc72b7d8b69b62a53b03e92f22df4d55fd012c021cda2189d2",
+    #[cfg(any(feature = "all", feature = "apriel_1_6_15b_thinker_fixed"))]
+    "88b6823179e8e11de39015bf938d10ec4c6a6c2de19126d2e7e6e6f8dc8860b4",
+    #[cfg(any(feature = "all", feature = "bytedance_seed_oss"))]
+    "8148a7270a80d5227ed06622bf21fed2e3daf75e88af65787356577482fc563b",
+    #[cfg(
+        any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
+    )]
+    "2683440b8c0754acb81984c800aa719c0b3cd242837253a7da4ef815acb16cab",
+    #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
+    "633d34785399e34a31105092cbaae0f4eb6ade242bfd92ac3c95cd3227c6f91a",
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
+    "922a988d7179a632126fa9d4e294d133578cf5302629c712c916d727fc8079ba",
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_qwen_32b"))]
+    "12665fffaaf9c39cc8ae25374f06df9e68847f35dfddcaacb7b862c1b30789d0",
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
+    "cfb5145d088bd906b47f53be3119e354f310473c2c4003b18a746efa0471cada",
+    #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
+    "ad9285c7d27d402379b7761f2b1561c10d69027e1ee1f3f945de0eecb432fa1d",
+    #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
+    "a58e4cf78538990f4829bdeab10fe9127194f9e784fef73cb48c502e3b14200d",
+    #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
+    "32cb14e90fc4f3ce9c7bbbf7cfdf2790c35189ee48b31565eee343c499f2ce91",
+    #[cfg(any(feature = "all", feature = "glm_4_6"))]
+    "7189610b54a7d296806881607ae51b33fd10cdeb8f8961d60b47489db27fb1c1",
+    #[cfg(any(feature = "all", feature = "glm_4_7_flash"))]
+    "6c6e616cd2d1385fead8a8bd968862f7983f7e72760bce44a053653a00f77f02",
+    #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
+    "6117a4c1ad2c896de11cfdd224ec81f81d45c888e71cc81de43443bbdb7c137e",
+    #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
+    "0315c42ec5539ee1d25ba094f63da29038a328f55efc0a78c428071fcf92980a",
+    #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
+    "baf218cbc2631b841b4c46e6d4aed9d7a258f5091dd7a9257556959dfac924df",
+    #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
+    "931fd609338fd00957670d5633890f94b4d8d3992a0df3c5f34f6bb42325c1f8",
+    #[cfg(any(feature = "all", feature = "ibm_granite_granite_4_0"))]
+    "6756063af60edb908fe577c06a6341100d5156609710a583dc725e3fc0495e25",
+    #[cfg(any(feature = "all", feature = "kimi_k2_instruct"))]
+    "71d941a662cfad6f478fdf0934a6f37c34865f75ffb3d323c87d166500db2594",
+    #[cfg(any(feature = "all", feature = "kimi_k2_thinking"))]
+    "8a5226968053ac0496578a6702713e424fd64d71c22dd7d26d1cf954bc844ef4",
+    #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
+    "cd2dfef0877daa34be0543e00eaf8b0dc13b625b344adfbe1895f2530dd375fd",
+    #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
+    "79d06773da5c0d255ea1804730972ec81729a1ecd67391b6f95add79a24821fd",
+    #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_1"))]
+    "1c3e527b6d90af57fc043cc802eff882aa0b1bd8246c674d14586f1b02d721f9",
+    #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
+    "b724cd0884f3e67f646bbebeeb57e09e610a56346108df2dda13f7614dc459aa",
+    #[cfg(any(feature = "all", feature = "meta_llama_llama_3_1_8b_instruct"))]
+    "03608273edca1a83c2fa07a7d450c3460a97e2928f698aa385b8eaa8ed9de514",
+    #[cfg(any(feature = "all", feature = "meta_llama_llama_3_2_3b_instruct"))]
+    "03608273edca1a83c2fa07a7d450c3460a97e2928f698aa385b8eaa8ed9de514",
+    #[cfg(any(feature = "all", feature = "microsoft_phi_3_5_mini_instruct"))]
+    "22606286fb5c413ca137c3950e07ce6b6d0821b6970aeee0e4a829a28e40d47e",
+    #[cfg(any(feature = "all", feature = "mimo_vl"))]
+    "3e14abbccf9dac168cddd86994cd4262f958b9b264d2c893a6ff7ad3b9f293cd",
+    #[cfg(any(feature = "all", feature = "minimax_m2"))]
+    "22f93fbe779bcee9bbed65475517fe1ffbcbae67b8d7f1d12528fa1c6b9eb02c",
+    #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
+    "b334a7d2429b6331a20ef0229e9c4876a2ed42c212b45eb36158fd02998012f7",
+    #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
+    "9badd22672d12fc45bbde5cc434faae482fc2b024ce96cc7579fb81c8abbe928",
+    #[cfg(any(feature = "all", feature = "mistralai_mistral_nemo_instruct_2407"))]
+    "761cd17625d4db94729904af373aae7822a5f7926e46a50bad8a928cc1cbf5f9",
+    #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]
+    "71d941a662cfad6f478fdf0934a6f37c34865f75ffb3d323c87d166500db2594",
+    #[cfg(
+        any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use")
+    )]
+    "7d7dc15f93ecc63d175343022963a878832e354c02266ec2b1cba0d7412b23cc",
+    #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
+    "e60d9c6d49efed40ffd2798c61b1cec1e070e1a7d46391d22e135e2e1bfd948b",
+    #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
+    "04173cc8704746025fa662dd3669ba88747ebf744155d15d71770b74d56da4db",
+    #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
+    "a60407c7cf54f07ea1ade099d0f1f4cf6f08039d713fcd83d39d341adf7f5c3c",
+    #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
+    "26c7de6af7904f71f6affd55f2f78fb07830a80faf11c85937d4854ecd194ae1",
+    #[cfg(any(feature = "all", feature = "qwen3_coder"))]
+    "1011ad752ea99de3580b5c5ae7c010f7632a8c71d66b04aa2e1e642819bc1468",
+    #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
+    "3e14abbccf9dac168cddd86994cd4262f958b9b264d2c893a6ff7ad3b9f293cd",
+    #[cfg(any(feature = "all", feature = "qwen_qwen3_0_6b"))]
+    "494e878d652952b68c71096f00c17ae07b210ed4bd73f0739a9e7dc36dd5b439",
+    #[cfg(any(feature = "all", feature = "qwen_qwq_32b"))]
+    "0c56d8d9d68e552b3730eb3601c82fcbf58c1192809d28caefd294cc39b3ef81",
+    #[cfg(any(feature = "all", feature = "stepfun3_5_flash"))]
+    "5016c4876688d68c3a7d21645ccca2d3e55b24d85ad27e78db613a213ad3faa2",
+    #[cfg(any(feature = "all", feature = "unsloth_apriel_1_5"))]
+    "becba5514e7f5f2c806d088acdfd409a4d02b43a4f1213b4f4852f644f96b1f8",
+    #[cfg(any(feature = "all", feature = "unsloth_mistral_devstral_small_2507"))]
+    "3bf2084e09e4776ecee109e250f347989958058218eb4ebe7594751fdc6ea9b9",
+];
+
 /// The specs as TOML, with their names.
 #[cfg(feature = "specs")]
 pub(crate) static SPECS: &[(&str, &str)] = &[

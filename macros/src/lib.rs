@@ -7,11 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use proc_macro::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Ident, LitStr, Token};
-use unjinja_build::{Build, Input, split_variant};
+use unjinja_build::{Build, Input, partial_warning, split_variant};
 
 /// Bytes. Larger files are not watched, because the compiler would have to read them whole.
 const LARGEST_WATCHED: u64 = 16 << 20;
@@ -67,6 +67,12 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 ///
 /// A compile error at the literal that names the file at fault: a file that does not exist, a template with a syntax
 /// error or with a format that is not supported, an invalid spec, overlay or list of tools.
+///
+/// # Warnings
+///
+/// If the format is supported only in part, the compiler warns and names what is missing. Procedural macros cannot warn by
+/// themselves yet, so the module uses a deprecated constant whose note is the warning. `#[allow(deprecated)]` on the module
+/// accepts the gaps.
 #[proc_macro]
 pub fn include_template_parser(input: TokenStream) -> TokenStream {
     expand(input, Kind::Template)
@@ -88,7 +94,8 @@ pub fn include_template_parser(input: TokenStream) -> TokenStream {
 ///
 /// # Errors
 ///
-/// A compile error at the literal that names the file at fault, as for [`include_template_parser!`].
+/// A compile error at the literal that names the file at fault, and a warning about a format that is supported only in
+/// part, as for [`include_template_parser!`].
 #[proc_macro]
 pub fn include_spec_parser(input: TokenStream) -> TokenStream {
     expand(input, Kind::Spec)
@@ -197,7 +204,8 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
     if let Some(runtime) = &arguments.runtime {
         build = build.runtime(quote!(#runtime));
     }
-    let tokens = build.tokens().map_err(|error| {
+    let compiled = build.spec().and_then(|spec| Ok((build.tokens_of(&spec)?, partial_warning(&spec, &path))));
+    let (tokens, warning) = compiled.map_err(|error| {
         let at_fault = read.iter().find(|(path, _)| error.path() == Some(path));
         at(at_fault.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
     })?;
@@ -205,10 +213,23 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
     let watched = read.iter().map(|(path, _)| split_variant(path).0);
     let watched = watched.filter(|path| path.metadata().is_ok_and(|file| file.len() <= LARGEST_WATCHED));
     let watched = watched.map(|path| path.display().to_string());
+    let warning = warning.map(|text| warning_at(&arguments.path, &text));
     Ok(quote! {
         #tokens
+        #warning
         #(const _: &[u8] = include_bytes!(#watched);)*
     })
+}
+
+/// Items that make the compiler warn at a literal.
+fn warning_at(literal: &LitStr, text: &str) -> proc_macro2::TokenStream {
+    quote_spanned! {literal.span()=>
+        const _: () = {
+            #[deprecated(note = #text)]
+            const PARTIAL_PARSER: () = ();
+            PARTIAL_PARSER
+        };
+    }
 }
 
 /// Finds a file relative to the crate's root, or else to its folder `templates/`.

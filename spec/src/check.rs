@@ -1,7 +1,9 @@
 //! Checks the meaning of a spec whose keys and types are right: the markers that its formats need are there, and no two
 //! keys contradict each other. It reports everything that it finds and stops at nothing.
 
-use crate::model::{CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, ToolFormat, Tools};
+use crate::model::{
+    CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, Status, ToolFormat, Tools,
+};
 use crate::text;
 
 /// Something that a spec lacks or contradicts.
@@ -32,17 +34,15 @@ pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
     found.template(spec);
     found.models(spec);
     found.evidence(spec);
-    match &spec.unsupported {
-        // A spec that makes no parser may lack any marker.
-        Some(reason) => found.reason(reason),
-        None => {
-            found.reasoning(spec);
-            found.content(spec);
-            found.generation_prompt(spec);
-            found.tools(&spec.tools);
-            found.call_id(&spec.tools);
-            found.alternatives(spec);
-        }
+    found.gaps(spec);
+    // A spec that makes no parser may lack any marker.
+    if spec.status.makes_parser() {
+        found.reasoning(spec);
+        found.content(spec);
+        found.generation_prompt(spec);
+        found.tools(&spec.tools);
+        found.call_id(&spec.tools);
+        found.alternatives(spec);
     }
     found.0
 }
@@ -103,10 +103,24 @@ impl Findings {
         }
     }
 
-    fn reason(&mut self, reason: &str) {
-        if reason.trim().is_empty() {
-            let cause = "`unsupported` gives no reason".to_owned();
-            self.add("unsupported", &[], cause, "say why, or remove the key");
+    /// A spec that is not supported says what is missing; a supported one lacks nothing.
+    fn gaps(&mut self, spec: &FormatSpec) {
+        let status = spec.status.name();
+        match (spec.status, spec.gaps.is_empty()) {
+            (Status::Supported, false) => {
+                let cause = "`gaps` names something that is missing, but `status` is `supported`".to_owned();
+                self.add("gaps", &["status"], cause, "remove `gaps`, or write `status = \"partial\"`");
+            }
+            (Status::Partial | Status::Unsupported, true) => {
+                let cause = format!("`status` is `{status}`, but `gaps` does not say what is missing");
+                self.add("gaps", &["status"], cause, "add `gaps = [\"…\"]` with a sentence for each gap");
+            }
+            _ => {}
+        }
+        for (index, _) in spec.gaps.iter().enumerate().filter(|(_, gap)| gap.trim().is_empty()) {
+            let key = format!("gaps[{index}]");
+            let cause = format!("`{key}` is empty");
+            self.add(&key, &["gaps"], cause, "write a sentence that says what is missing, or remove the item");
         }
     }
 

@@ -10,7 +10,7 @@
 //! use unjinja_spec::{FormatSpec, ToolFormat};
 //!
 //! let text = r#"
-//! spec_version = 2
+//! spec_version = 3
 //!
 //! [template]
 //! name = "sample"
@@ -45,6 +45,7 @@ mod document;
 mod effect;
 mod error;
 mod fault;
+mod identity;
 mod marker;
 mod markers;
 mod migrate;

@@ -12,7 +12,7 @@ use crate::parse;
 type Step = fn(&mut Node);
 
 /// The steps, by the version that each starts from.
-const STEPS: &[(u32, Step)] = &[(1, from_1)];
+const STEPS: &[(u32, Step)] = &[(1, from_1), (2, from_2)];
 
 /// A spec that was read from a file of this or an older version.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +76,18 @@ fn from_1(root: &mut Node) {
     set_version(root, 2);
 }
 
+/// Version 3 replaces `unsupported = "x"` by `status = "unsupported"` and `gaps = ["x"]`.
+fn from_2(root: &mut Node) {
+    set_version(root, 3);
+    let Value::Table(entries) = &mut root.value else { return };
+    let Some(at) = entries.iter().position(|(key, _)| key == "unsupported") else { return };
+    let (_, reason) = entries.remove(at);
+    let place = |value: Value| Node { value, key_span: reason.key_span.clone(), span: reason.span.clone() };
+    let status = place(Value::String("unsupported".to_owned()));
+    let gaps = place(Value::Array(vec![reason.clone()]));
+    entries.splice(at..at, [("status".to_owned(), status), ("gaps".to_owned(), gaps)]);
+}
+
 fn set_version(root: &mut Node, version: u32) {
     if let Value::Table(entries) = &mut root.value
         && let Some((_, node)) = entries.iter_mut().find(|(key, _)| key == "spec_version")
@@ -87,21 +99,34 @@ fn set_version(root: &mut Node, version: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Status;
 
     /// The base spec of the tests as version 1 wrote it: the tags around a turn were not listed.
     fn version_1() -> String {
         let base = include_str!("../tests/base.toml");
-        let old = base.replace("spec_version = 2", "spec_version = 1");
+        let old = base.replace("spec_version = 3\nstatus = \"supported\"", "spec_version = 1");
         old.replace("    \"<|im_end|>\",\n    \"<|im_start|>\",\n", "")
     }
 
     #[test]
     fn version_1_becomes_the_current_version() -> Result<(), SpecError> {
         let old = version_1();
-        assert_eq!(old.lines().count() + 2, include_str!("../tests/base.toml").lines().count());
+        assert_eq!(old.lines().count() + 3, include_str!("../tests/base.toml").lines().count());
         let migrated = FormatSpec::migrate(&old, "old.toml")?;
         assert_eq!(migrated.from, 1);
         assert_eq!(migrated.spec.to_toml(), include_str!("../tests/base.toml"));
+        Ok(())
+    }
+
+    #[test]
+    fn version_2_says_its_reason_as_a_gap() -> Result<(), SpecError> {
+        let base = include_str!("../tests/base.toml");
+        let old = base.replace("spec_version = 3\nstatus = \"supported\"", "spec_version = 2\nunsupported = \"why\"");
+        let migrated = FormatSpec::migrate(&old, "old.toml")?;
+        assert_eq!((migrated.from, migrated.spec.status), (2, Status::Unsupported));
+        assert_eq!(migrated.spec.gaps, ["why"]);
+        let old = base.replace("spec_version = 3\nstatus = \"supported\"", "spec_version = 2");
+        assert_eq!(FormatSpec::migrate(&old, "old.toml")?.spec.to_toml(), base);
         Ok(())
     }
 
@@ -124,7 +149,7 @@ mod tests {
 
     #[test]
     fn unknown_versions_are_refused() {
-        for version in ["0", "3", "99999999999999999999", "\"1\""] {
+        for version in ["0", "4", "99999999999999999999", "\"1\""] {
             let text = version_1().replace("spec_version = 1", &format!("spec_version = {version}"));
             assert!(FormatSpec::migrate(&text, "other.toml").is_err(), "{version}");
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::marker::MarkerKey;
 
 /// The version of the spec language that this crate reads and writes.
-pub const SPEC_VERSION: u32 = 2;
+pub const SPEC_VERSION: u32 = 3;
 
 /// The oldest version that [`FormatSpec::migrate`] reads.
 pub const OLDEST_SPEC_VERSION: u32 = 1;
@@ -20,9 +20,12 @@ pub const OLDEST_SPEC_VERSION: u32 = 1;
 pub struct FormatSpec {
     /// Version of the spec language; [`SPEC_VERSION`].
     pub spec_version: u32,
-    /// Why the template's format cannot be expressed in this language. No parser is made from a spec with this key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unsupported: Option<String>,
+    /// How much of what the template renders this spec describes. No parser is made from an unsupported spec.
+    #[serde(default)]
+    pub status: Status,
+    /// What is missing, one plain sentence each; empty if and only if the format is supported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<String>,
     /// Which template this spec describes.
     pub template: TemplateInfo,
     /// What the template can render.
@@ -53,6 +56,63 @@ pub struct FormatSpec {
     /// How much the analysis has tried.
     #[serde(default)]
     pub evidence: Evidence,
+}
+
+/// How much of what a template renders its spec describes.
+///
+/// ```
+/// use unjinja_spec::Status;
+///
+/// assert!(Status::Partial.makes_parser());
+/// assert_eq!(Status::Unsupported.name(), "unsupported");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Everything.
+    #[default]
+    Supported,
+    /// Something is missing, and `gaps` names it. A parser reads the rest.
+    Partial,
+    /// So little that no parser is made.
+    Unsupported,
+}
+
+impl Status {
+    /// The name of the status in a spec.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Supported => "supported",
+            Status::Partial => "partial",
+            Status::Unsupported => "unsupported",
+        }
+    }
+
+    /// Whether a parser is made from a spec with this status.
+    pub fn makes_parser(self) -> bool {
+        self != Status::Unsupported
+    }
+}
+
+impl FormatSpec {
+    /// Adds a gap, and marks the spec with `status` unless it is marked as worse already.
+    ///
+    /// ```
+    /// use unjinja_spec::Status;
+    ///
+    /// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+    /// # let mut spec = unjinja_spec::FormatSpec::from_toml(&toml, "a.toml")?;
+    /// spec.add_gap(Status::Unsupported, "calls are drawn");
+    /// spec.add_gap(Status::Partial, "reasoning is sung");
+    /// assert_eq!((spec.status, spec.gaps.len()), (Status::Unsupported, 2));
+    /// # Ok::<(), unjinja_spec::SpecError>(())
+    /// ```
+    pub fn add_gap(&mut self, status: Status, gap: impl Into<String>) {
+        if self.status.makes_parser() {
+            self.status = status;
+        }
+        self.gaps.push(gap.into());
+    }
 }
 
 /// Which template a spec describes.

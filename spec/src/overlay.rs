@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::comments::{self, Comment};
 use crate::document::{Node, Value};
 use crate::error::{Problem, Source, SpecError};
-use crate::model::FormatSpec;
+use crate::model::{FormatSpec, Status};
 use crate::parse;
 use crate::read::{self, Scope};
 use crate::text;
@@ -19,13 +19,13 @@ const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "te
 /// Corrections to an analysed spec.
 ///
 /// Tables are merged into the spec's tables key by key. Everything else, arrays included, replaces the value in the
-/// spec. `unsupported = ""` takes back the verdict of the analysis.
+/// spec. `status = "supported"` takes back the verdict of the analysis, and its `gaps` unless the overlay sets these too.
 ///
 /// ```
 /// use unjinja_spec::{FormatSpec, Overlay, ReasoningMode};
 ///
 /// let spec = FormatSpec::from_toml(&format!(
-///     "spec_version = 2\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n",
+///     "spec_version = 3\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n",
 ///     "0".repeat(64),
 /// ), "sample.toml")?;
 /// let overlay = Overlay::from_toml(
@@ -126,9 +126,12 @@ impl Overlay {
 fn merged(spec: &FormatSpec, over: &Node) -> Node {
     let mut tree = Node::from_serialize(spec);
     tree.merge(over);
-    let taken_back = |node: &Node| matches!(&node.value, Value::String(text) if text.is_empty());
-    if let Value::Table(entries) = &mut tree.value {
-        entries.retain(|(key, node)| key != "unsupported" || !taken_back(node));
+    let is_supported = |node: &Node| matches!(&node.value, Value::String(text) if text == Status::Supported.name());
+    if let Value::Table(entries) = &mut tree.value
+        && over.get("status").is_some_and(is_supported)
+        && over.get("gaps").is_none()
+    {
+        entries.retain(|(key, _)| key != "gaps");
     }
     tree
 }

@@ -25,7 +25,7 @@ impl FormatSpec {
     /// ```
     /// use unjinja_spec::FormatSpec;
     ///
-    /// let error = FormatSpec::from_toml("spec_version = 2\ntools.formt = 'none'\n", "a.toml").unwrap_err();
+    /// let error = FormatSpec::from_toml("spec_version = 3\ntools.formt = 'none'\n", "a.toml").unwrap_err();
     /// let keys: Vec<&str> = error.problems.iter().map(|problem| problem.key.as_str()).collect();
     /// assert_eq!(keys, ["template", "tools.formt"]);
     /// assert!(error.to_string().contains("did you mean `format`?"));
@@ -124,7 +124,7 @@ fn other_version(root: &Node, source: &Source) -> Option<Problem> {
 fn touches(fault: &Fault, finding: &Finding) -> bool {
     let part = |key: &str| key.split(['.', '[']).next().unwrap_or_default().to_owned();
     let part_at_fault = part(fault.key.as_deref().unwrap_or_default());
-    part_at_fault == "unsupported"
+    part_at_fault == "status"
         || part_at_fault == part(&finding.key)
         || finding.near.iter().any(|key| part(key) == part_at_fault)
 }
@@ -189,7 +189,12 @@ fn words(fault: &Fault, key: &str, shape: &Shape) -> (String, String) {
         FaultKind::Unknown { name, known } => {
             let table = parent(key, name);
             let cause = format!("unknown key `{}` {}", text::visible(&read::shorten(name)), text::in_table(&table));
-            (cause, did_you_mean(name, known, shape))
+            let next = match key {
+                // Overlays and specs of version 2 may still have it.
+                "unsupported" => "version 3 replaced it: write `status` and `gaps`, as in `docs/spec.md`".to_owned(),
+                _ => did_you_mean(name, known, shape),
+            };
+            (cause, next)
         }
         FaultKind::Variant { name, known } => {
             let cause = format!("{} is not a value of `{key}`", text::quote(&read::shorten(name)));

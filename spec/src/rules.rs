@@ -6,7 +6,7 @@
 use crate::document::Value;
 use crate::effect::Effect::{self, Breaking, Compatible, Informational};
 use crate::marker::MarkerKey;
-use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
+use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, Status, ToolFormat};
 use crate::tag;
 
 /// A change whose effect is asked for.
@@ -32,7 +32,7 @@ fn verdict(effect: Effect, why: &str) -> Verdict {
 /// The effect of a change, and why.
 pub(crate) fn judge(case: &Case<'_>) -> Verdict {
     match by_key(case) {
-        (Breaking, _) if case.old_spec.unsupported.is_some() => {
+        (Breaking, _) if !case.old_spec.status.makes_parser() => {
             verdict(Compatible, "no parser was made from the old spec, so none can break")
         }
         verdict => verdict,
@@ -45,7 +45,8 @@ fn by_key(case: &Case<'_>) -> Verdict {
         ("", "spec_version") => {
             verdict(Informational, "another version of the spec language; what it changes is listed key by key")
         }
-        ("", "unsupported") => unsupported(case),
+        ("", "status") => status(case),
+        ("", "gaps") => verdict(Informational, "the sentences say what is missing; no parser reads them"),
         ("template", "name") => {
             verdict(Informational, "not part of the format; code that names the generated module has to follow")
         }
@@ -143,13 +144,16 @@ fn marker(old: &str, new: &str, meaning: WhiteSpace) -> Verdict {
     )
 }
 
-fn unsupported(case: &Case<'_>) -> Verdict {
-    match (case.old, case.new) {
-        (None, _) => {
+fn status(case: &Case<'_>) -> Verdict {
+    match (case.old_spec.status, case.new_spec.status) {
+        (Status::Unsupported, _) => verdict(Compatible, "no parser was made from the old spec, so none can break"),
+        (_, Status::Unsupported) => {
             verdict(Breaking, "the spec language can no longer express the format, so an old parser reads another one")
         }
-        (_, None) => verdict(Compatible, "no parser was made from the old spec, so none can break"),
-        _ => verdict(Informational, "only the reason changed; no parser is made from either spec"),
+        (Status::Supported, Status::Partial) => {
+            verdict(Breaking, "the template renders something that the spec lacks, and an old parser does not read it")
+        }
+        _ => verdict(Informational, "less is missing than before; what changed for a parser is listed key by key"),
     }
 }
 

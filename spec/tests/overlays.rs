@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unjinja_spec::{FormatSpec, Overlay, diff};
+use unjinja_spec::{FormatSpec, Overlay, Status, diff};
 use unjinja_testkit::expect;
 
 #[test]
@@ -44,9 +44,12 @@ fn an_empty_overlay_changes_nothing() -> Result<(), Box<dyn std::error::Error>> 
 fn an_overlay_can_take_a_verdict_back() -> Result<(), Box<dyn std::error::Error>> {
     let mut spec = FormatSpec::from_toml(include_str!("base.toml"), "base.toml")?;
     let supported = spec.clone();
-    spec.unsupported = Some("the analysis could not tell".to_owned());
-    let overlay = Overlay::from_toml("unsupported = '' # the model card tells", "back.toml")?;
+    spec.add_gap(Status::Unsupported, "the analysis could not tell");
+    let overlay = Overlay::from_toml("status = 'supported' # the model card tells", "back.toml")?;
     assert_eq!(overlay.apply(&spec)?, supported);
     assert!(overlay.idle(&spec).is_empty());
+    let text = "status = 'partial' # a parser reads the rest\ngaps = ['calls are drawn'] # the model card tells";
+    let partial = Overlay::from_toml(text, "partial.toml")?.apply(&spec)?;
+    assert_eq!((partial.status, partial.gaps), (Status::Partial, vec!["calls are drawn".to_owned()]));
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::LazyLock;
 
 use unjinja_spec::{
-    CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION,
+    CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, Status,
     ToolFormat, Tools,
 };
 use unjinja_testkit::random::Random;
@@ -48,7 +48,8 @@ fn any_unsupported_spec_comes_back() -> Result<(), Box<dyn Error>> {
     for seed in 0..600 {
         let mut spec = random_spec(&mut Random::new(seed))?;
         // Exempt from the checks of markers, so every combination of values is a valid spec.
-        spec.unsupported = Some(format!("reason {}", Random::new(seed).text()));
+        spec.status = Status::Unsupported;
+        spec.gaps = vec![format!("reason {}", Random::new(seed).text())];
         assert_round_trip(&spec)?;
     }
     Ok(())
@@ -96,7 +97,8 @@ fn supported_specs_come_back() -> Result<(), Box<dyn Error>> {
     let (mut held, mut refused) = (0, None);
     for seed in 0..600 {
         let mut spec = random_spec(&mut Random::new(seed))?;
-        spec.unsupported = None;
+        spec.status = Status::Supported;
+        spec.gaps.clear();
         complete(&mut spec);
         match spec.check() {
             Ok(()) => {

@@ -77,7 +77,9 @@ fn comparable(spec: &FormatSpec, renaming: &Renaming) -> Result<Value, Failure> 
         *token = renaming.text(token);
     }
     spec.tokens.preserved.sort();
-    spec.unsupported = spec.unsupported.map(|reason| renaming.text(&reason));
+    for gap in &mut spec.gaps {
+        *gap = renaming.text(gap);
+    }
     let mut value = serde_json::to_value(&spec)?;
     each_marker(&mut value, &mut |marker| *marker = renaming.text(marker));
     Ok(value)

@@ -64,6 +64,7 @@ pub(crate) fn page(explanation: &Explanation) -> String {
 fn head(explanation: &Explanation) -> String {
     let (class, outcome) = match explanation.outcome {
         Outcome::Supported => ("good", "✓ supported"),
+        Outcome::Partial => ("part", "◐ partial"),
         Outcome::Unsupported => ("bad", "✗ unsupported"),
         Outcome::Failed => ("bad", "✗ no spec"),
     };
@@ -91,6 +92,9 @@ fn head(explanation: &Explanation) -> String {
     if let Some(reason) = &explanation.reason {
         let _ =
             write!(out, "<p class=\"reason\"><b>Why there is no parser.</b> {}</p>", escape(&visible::lines(reason)));
+    }
+    for gap in explanation.gaps.iter().filter(|_| explanation.outcome == Outcome::Partial) {
+        let _ = write!(out, "<p class=\"reason\"><b>What is missing.</b> {}</p>", escape(&visible::lines(gap)));
     }
     out.push_str("</header>");
     out

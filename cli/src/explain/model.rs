@@ -9,7 +9,7 @@ use unjinja_grammar::{Grammar, GrammarOptions};
 use unjinja_runtime::Interpreter;
 use unjinja_runtime::trace::{Expected, Reading, StateView, Why, states};
 use unjinja_runtime::{Message, Options, Tools};
-use unjinja_spec::{FormatSpec, RoundTrips};
+use unjinja_spec::{FormatSpec, RoundTrips, Status};
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -23,6 +23,8 @@ pub(crate) struct Explanation {
     /// Why there is no parser, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the spec does not describe.
+    pub gaps: Vec<String>,
     /// How well the spec is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
@@ -59,6 +61,8 @@ pub(crate) enum Kind {
 pub(crate) enum Outcome {
     /// There is a parser.
     Supported,
+    /// There is a parser, but it does not read everything that the template renders.
+    Partial,
     /// There is a spec, but no parser can be made from it.
     Unsupported,
     /// There is no spec.
@@ -273,6 +277,7 @@ impl Explanation {
             kind: sources.kind,
             outcome: Outcome::Failed,
             reason: None,
+            gaps: Vec::new(),
             evidence: None,
             comparisons,
             keys: Vec::new(),
@@ -291,6 +296,7 @@ impl Explanation {
 
     fn of_spec(&mut self, sources: &Sources<'_>, found: &FormatSpec, spec: &FormatSpec) {
         self.evidence = Some(Evidence { renders: spec.evidence.renders, round_trips: spec.evidence.round_trips });
+        self.gaps.clone_from(&spec.gaps);
         self.keys = keys(found, spec, &self.comparisons);
         self.toml = Some(spec.to_toml());
         let lowered = interpreter(spec);
@@ -307,14 +313,14 @@ impl Explanation {
         self.states = states;
         match lowered {
             Ok(lowered) => {
-                self.outcome = Outcome::Supported;
+                self.outcome = if spec.status == Status::Partial { Outcome::Partial } else { Outcome::Supported };
                 self.grammar = Some(grammar(&lowered, sources));
                 self.output = sources.output.map(|output| reading(&lowered, output, sources));
             }
             Err(error) => {
                 self.outcome = Outcome::Unsupported;
                 let problems: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
-                self.reason = Some(spec.unsupported.clone().unwrap_or_else(|| problems.join("; ")));
+                self.reason = Some(if spec.gaps.is_empty() { problems.join("; ") } else { spec.gaps.join("; ") });
             }
         }
     }

@@ -33,6 +33,7 @@ const KEYS: usize = 34;
 pub(crate) fn summary(explanation: &Explanation) -> String {
     let outcome = match explanation.outcome {
         Outcome::Supported => format!("{GOOD}supported{GOOD:#}"),
+        Outcome::Partial => format!("{MARK}partial{MARK:#}"),
         Outcome::Unsupported => format!("{BAD}unsupported{BAD:#}"),
         Outcome::Failed => format!("{BAD}no spec{BAD:#}"),
     };
@@ -73,6 +74,9 @@ pub(crate) fn write(explanation: &Explanation, parts: &[Part], out: &mut impl Wr
     writeln!(out, "{}", summary(explanation))?;
     if let Some(reason) = &explanation.reason {
         writeln!(out, "{BAD}why:{BAD:#} {}", visible::lines(reason))?;
+    }
+    for gap in explanation.gaps.iter().filter(|_| explanation.outcome == Outcome::Partial) {
+        writeln!(out, "{MARK}missing:{MARK:#} {}", visible::lines(gap))?;
     }
     if wanted(Part::Comparisons) && explanation.kind == Kind::Template {
         comparisons(explanation, out)?;

@@ -24,7 +24,7 @@ pub use crate::specs::{Sources, compile_specs, sources};
 /// use unjinja_spec::FormatSpec;
 ///
 /// let spec = FormatSpec::from_toml(r#"
-/// spec_version = 2
+/// spec_version = 3
 /// [template]
 /// name = "plain"
 /// file = "plain.jinja"

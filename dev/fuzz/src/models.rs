@@ -43,7 +43,7 @@ static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     let specs = own.into_iter().chain(committed.into_iter().map(|(_, spec)| spec));
     let parsers = unjinja_app::all();
     specs
-        .filter(|spec| spec.unsupported.is_none())
+        .filter(|spec| spec.status.makes_parser())
         .map(|spec| {
             let name = spec.template.name.as_str();
             let own = parsers.iter().copied().find(|parser| parser.info().name == name);

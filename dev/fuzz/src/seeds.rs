@@ -294,7 +294,7 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
             "none",
         ],
         "specs" => &[
-            "spec_version = 2",
+            "spec_version = 3",
             "[template]",
             "[capabilities]",
             "[turn]",

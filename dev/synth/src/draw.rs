@@ -39,7 +39,8 @@ fn attempt(rng: &mut Rng) -> Drawn {
     behaviour.alphabet = Some(markers.usual());
     let mut spec = FormatSpec {
         spec_version: SPEC_VERSION,
-        unsupported: None,
+        status: unjinja_spec::Status::Supported,
+        gaps: Vec::new(),
         template: TemplateInfo {
             name: "drawn".into(),
             source: String::new(),

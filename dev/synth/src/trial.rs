@@ -121,7 +121,8 @@ fn examine(drawn: &Drawn, text: &str, seed: u64, back: &mut Option<FormatSpec>) 
         (Stage::Error, cause_of(&problem), problem)
     })?;
     *back = Some(got.clone());
-    if let Some(reason) = got.unsupported.clone() {
+    if !got.status.makes_parser() {
+        let reason = got.gaps.join("; ");
         return Err((Stage::Unsupported, cause_of(&reason), reason));
     }
     let different = differences(drawn, &got);

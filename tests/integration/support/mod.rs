@@ -34,17 +34,17 @@ impl Model {
     }
 }
 
-/// The committed specs whose format is supported.
+/// The committed specs that make a parser.
 pub fn models() -> Result<Vec<Model>, Failure> {
     let specs = unjinja_codegen::read_specs(&root().join("generated/specs"))?;
-    let supported = specs.into_iter().map(|(_, spec)| spec).filter(|spec| spec.unsupported.is_none());
+    let supported = specs.into_iter().map(|(_, spec)| spec).filter(|spec| spec.status.makes_parser());
     supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
 }
 
-/// The specs of our own templates whose format is supported.
+/// The specs of our own templates that make a parser.
 pub fn own_models() -> Result<Vec<Model>, Failure> {
     let specs = Templates::new(root().join("templates")).specs()?;
-    let supported = specs.into_iter().filter(|spec| spec.unsupported.is_none());
+    let supported = specs.into_iter().filter(|spec| spec.status.makes_parser());
     supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
 }
 

@@ -1,0 +1,99 @@
+//! What is missing from a spec, and where help may be found: the report of a gap, and the overlay of a known model that
+//! writes the same format. Nothing here changes a spec.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use unjinja_analyzer::{GapReport, Verification, gap_report, verify};
+use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
+use unjinja_spec::{FormatSpec, Status};
+
+use crate::failure::Done;
+use crate::ui::{FAINT, WARNING, paint};
+use crate::{models, output, visible};
+
+/// What is missing from the spec of a template; `None` for a supported format.
+pub(crate) fn of(source: &Source, spec: &FormatSpec) -> Option<GapReport> {
+    if spec.status == Status::Supported {
+        return None;
+    }
+    let template = source.template().ok()?;
+    let verification = verify(&template, spec, ROUND_TRIPS, 1);
+    report(source, spec, &verification)
+}
+
+/// What is missing from the spec of a template, or read wrongly by its parser.
+pub(crate) fn report(source: &Source, spec: &FormatSpec, verification: &Verification) -> Option<GapReport> {
+    gap_report(&source.template().ok()?, spec, verification, &argument(source))
+}
+
+/// The template as an argument of a command.
+fn argument(source: &Source) -> String {
+    match &source.variant {
+        Some(variant) => output::argument(Path::new(&format!("{}#{variant}", source.path.display()))),
+        None => output::argument(&source.path),
+    }
+}
+
+/// Writes the lines of a report below its template, without the sentence if `sentence` is false.
+pub(crate) fn write(out: &mut impl Write, report: &GapReport, sentence: bool) -> Done {
+    let text = report.to_string();
+    let text = visible::lines(&text);
+    for line in text.lines().skip(if sentence { 0 } else { 1 }) {
+        writeln!(out, "  {}", line.strip_prefix("  ").unwrap_or(line))?;
+    }
+    Ok(())
+}
+
+/// The report of a template as JSON.
+pub(crate) fn document(file: &str, report: &GapReport) -> Value {
+    json!({
+        "file": file, "sentence": report.sentence, "conversation": report.conversation, "rendered": report.rendered,
+        "expected": report.expected, "actual": report.actual, "reason": report.reason, "next": report.next,
+    })
+}
+
+/// `partial` or `unsupported` with the gaps, for one line; empty for a supported format.
+pub(crate) fn status(spec: &FormatSpec) -> String {
+    match spec.status {
+        Status::Supported => String::new(),
+        status => format!("{}: {}", paint(WARNING, status.name()), visible::lines(&spec.gaps.join("; "))),
+    }
+}
+
+/// A known model that writes the format of a template, and whose spec has an overlay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownOverlay {
+    /// The name of the model's spec.
+    pub name: String,
+    /// The command that copies the overlay to where it is applied.
+    pub command: String,
+}
+
+impl KnownOverlay {
+    /// The overlay of a built-in model with the format of this spec, for the file `target`.
+    pub(crate) fn built_in(spec: &FormatSpec, target: &Path) -> Option<Self> {
+        let infos = models::by_format(&spec.format_hash()).into_iter().map(|parser| parser.info());
+        let with_overlay = infos.filter(|info| models::overlay(&info.sha256).is_some());
+        let name = with_overlay.map(|info| info.name.to_string()).next()?;
+        let command = format!("unjinja list --overlay {name} > {}", output::argument(target));
+        Some(Self { name, command })
+    }
+
+    /// What it offers, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { name, command } = self;
+        format!("this is the format of {name}, whose overlay corrects it; to use the overlay here: {command}")
+    }
+
+    /// Writes the sentence below its template.
+    pub(crate) fn write(&self, out: &mut impl Write) -> Done {
+        Ok(writeln!(out, "  {}", paint(FAINT, &visible::lines(&self.sentence())))?)
+    }
+
+    /// As JSON.
+    pub(crate) fn document(&self) -> Value {
+        json!({"name": self.name, "command": self.command})
+    }
+}
