@@ -5,13 +5,12 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 use unjinja_render::{Template, with_big_stack};
 use unjinja_source::name_of;
-use unjinja_spec::{FormatSpec, Status, TemplateInfo};
+use unjinja_spec::{FormatSpec, TemplateInfo};
 
 use crate::ask::Observed;
-use crate::conclude;
 use crate::error::AnalyzeError;
-use crate::missing;
 use crate::probe::Probe;
+use crate::settle::settle;
 use crate::trace::{Comparison, comparisons};
 
 /// Names for a template's spec.
@@ -103,15 +102,9 @@ fn analyze_here(
             return Err(named(error));
         }
     };
-    let (mut spec, gaps) = conclude::format(&o);
-    for gap in &gaps {
-        spec.add_gap(Status::Partial, gap.to_string());
-    }
-    for gap in missing::gaps(&spec) {
-        spec.add_gap(Status::Partial, gap);
-    }
+    let mut spec = settle(&probe, &o);
     if let Some(observe) = observe {
-        comparisons(&o, &spec, &gaps).iter().for_each(observe);
+        comparisons(&o, &spec).iter().for_each(observe);
     }
     spec.template = TemplateInfo {
         name: if naming.name.is_empty() { name_of(&naming.file) } else { naming.name.clone() },

@@ -121,7 +121,8 @@ impl Observed {
         let switches = switches(probe);
         let prompts = prompts(probe, style, &switches);
         let reasoning = reasoning(probe, style, calls.as_ref(), &switches, &fields);
-        let shown = reasoning.iter().any(Reasoned::is_marked);
+        // What is shown only with a switch may still be removed without it.
+        let shown = reasoning.iter().any(|reasoned| reasoned.is_marked() && reasoned.extra.is_empty());
         let candidates = if shown { Vec::new() } else { marker_candidates(probe) };
         let split = splits(probe, style, &candidates);
         let user = [style.user(SENTINELS.user)];
@@ -152,6 +153,18 @@ impl Observed {
 }
 
 impl Observed {
+    /// Whether any turn shows the name of a call.
+    pub(crate) fn shows_calls(&self) -> bool {
+        let named = |turn: &Turn| turn.first(Part::Name(0)).is_some();
+        self.calls.is_some() || self.styles.iter().any(|(_, turn)| turn.as_ref().is_ok_and(named))
+    }
+
+    /// A variable that changes the prompt, and whose name says that it switches thinking.
+    pub(crate) fn thinking_switch(&self) -> Option<&str> {
+        let names = self.prompts.iter().filter_map(|prompt| prompt.switch.as_ref().map(|(name, _)| name.as_str()));
+        names.into_iter().find(|name| speaks_of_thinking(name))
+    }
+
     /// The prompt without a switch, and those of the first switch that changes it.
     pub(crate) fn first_prompts(&self) -> Vec<&Prompt> {
         let first = self.prompts.iter().find_map(|prompt| prompt.switch.as_ref().map(|(name, _)| name));
@@ -205,8 +218,12 @@ const OTHER_VARIABLES: [&str; 14] = [
 fn switches(probe: &Probe<'_>) -> Vec<String> {
     let mut names: Vec<String> =
         probe.template.variables().into_iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).collect();
-    names.sort_by_key(|name| !["think", "reason"].iter().any(|word| name.contains(word)));
+    names.sort_by_key(|name| !speaks_of_thinking(name));
     names
+}
+
+fn speaks_of_thinking(name: &str) -> bool {
+    ["think", "reason"].iter().any(|word| name.contains(word))
 }
 
 /// R2: the generation prompts: without a switch, and with each switch that changes it.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjinja_spec::{
-    ContentMode, Evidence, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, Status, TemplateInfo, Tokens,
+    ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, Status, TemplateInfo, Tokens,
     ToolFormat, Tools,
 };
 
@@ -25,9 +25,25 @@ pub(crate) struct Frame {
     pub content: unjinja_spec::Content,
 }
 
+/// Which renders count for reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// All.
+    All,
+    /// Only those without a switch. A switch may change more than whether reasoning is shown.
+    Unswitched,
+    /// None of those that show reasoning.
+    Hidden,
+}
+
+impl Evidence {
+    /// In the order in which they are tried.
+    pub(crate) const ALL: [Self; 3] = [Self::All, Self::Unswitched, Self::Hidden];
+}
+
 /// Concludes the format of the turn. Template, capabilities, tokens and evidence are left empty.
-pub(crate) fn format(o: &Observed) -> (FormatSpec, Vec<Gap>) {
-    let opening = opening::opening(o);
+pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>) {
+    let opening = opening::opening(o, evidence);
     let answer = answer::answer(o, &opening);
     let mut reasoning = Reasoning { end: answer.reasoning_end.clone(), ..opening.reasoning.clone() };
     let mut content = answer.content.clone();
@@ -82,7 +98,7 @@ pub(crate) fn format(o: &Observed) -> (FormatSpec, Vec<Gap>) {
         gaps: Vec::new(),
         template: TemplateInfo::default(),
         tokens: Tokens::default(),
-        evidence: Evidence::default(),
+        evidence: unjinja_spec::Evidence::default(),
     };
     (spec, gaps)
 }

@@ -10,6 +10,7 @@ use unjinja_runtime::Message;
 use unjinja_spec::{FormatSpec, Status};
 
 use crate::conversation::AssistantMessage;
+use crate::probe::Probe;
 use crate::smallest::{small_turns, smallest};
 use crate::verify::{Failure, Trial, Trials, Verification, conversation_for, message_of};
 
@@ -87,7 +88,8 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
             format!("{failed} of {} random conversations did not survive the round trip", verification.tried)
         }
     };
-    let trials = Trials::new(template, spec);
+    let probe = Probe::new(template);
+    let trials = Trials::new(&probe, spec);
     if let Some(trials) = &trials
         && let Some(failure) = smallest(trials, &verification.failures)
     {
@@ -122,7 +124,7 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
     })
 }
 
-fn of_failure(sentence: String, trials: &Trials<'_>, failure: &Failure, file: &str) -> GapReport {
+fn of_failure(sentence: String, trials: &Trials<'_, '_>, failure: &Failure, file: &str) -> GapReport {
     GapReport {
         sentence,
         conversation: trials.conversation(&failure.turn),

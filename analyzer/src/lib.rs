@@ -2,8 +2,8 @@
 //!
 //! # Files
 //! `conversation` makes the messages, `probe` renders them, and `observed` says where their parts stand in a turn. `ask`
-//! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing; `missing` names what the
-//! spec lacks. `analyze` is the entry point, and `trace` is the record of what was compared.
+//! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing; `settle` leaves out of it
+//! what its parser does not read back, and names it. `analyze` is the entry point, and `trace` is the record of what was compared.
 //! `verify` tests the result with messages from `random`, `smallest` finds the smallest conversation that shows a failure,
 //! and `gap_report` describes it for people. `suggest` looks for a format that is only described in the prompt.
 
@@ -13,11 +13,12 @@ mod conclude;
 mod conversation;
 mod error;
 mod gap_report;
-mod missing;
+mod kind;
 mod observed;
 mod probe;
 mod random;
 mod sentinels;
+mod settle;
 mod smallest;
 mod suggest;
 mod text;
@@ -28,4 +29,5 @@ pub use analyze::{Naming, analyze, analyze_traced, sha256};
 pub use error::{AnalyzeError, Gap};
 pub use gap_report::{GapReport, gap_report};
 pub use suggest::{Suggestion, suggest};
-pub use verify::{Failure, Rendered, TooManyFailures, Verification, render_calls, verify};
+pub use kind::Kind;
+pub use verify::{Failure, Rendered, Verification, render_calls, verify};

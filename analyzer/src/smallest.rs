@@ -2,7 +2,7 @@
 //! smaller parts of conversations that failed; the shortest render wins.
 
 use serde_json::{Map, Value, json};
-use unjinja_spec::{FormatSpec, ToolFormat};
+use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat};
 
 use crate::conversation::{AssistantMessage, Call, Carrier};
 use crate::verify::{Failure, Trial, Trials, message_of};
@@ -14,7 +14,7 @@ const TRIALS: u32 = 300;
 const SHRUNK: usize = 3;
 
 /// The smallest conversation that fails; `None` if none does.
-pub(crate) fn smallest(trials: &Trials<'_>, failures: &[Failure]) -> Option<Failure> {
+pub(crate) fn smallest(trials: &Trials<'_, '_>, failures: &[Failure]) -> Option<Failure> {
     let small = small_turns(trials.spec).into_iter().filter_map(|turn| fails(trials, &turn));
     let mut known: Vec<&Failure> = failures.iter().collect();
     known.sort_by_key(|failure| failure.rendered.len());
@@ -24,6 +24,15 @@ pub(crate) fn smallest(trials: &Trials<'_>, failures: &[Failure]) -> Option<Fail
 
 /// Small turns of every kind that the template may render, the plainest first.
 pub(crate) fn small_turns(spec: &FormatSpec) -> Vec<AssistantMessage> {
+    let mut turns = all_small_turns(spec);
+    // If only the end of reasoning is marked, a turn without it could be all answer or all reasoning.
+    if spec.reasoning.mode != ReasoningMode::None && spec.reasoning.start.trim().is_empty() {
+        turns.retain(|turn| turn.reasoning.is_some());
+    }
+    turns
+}
+
+fn all_small_turns(spec: &FormatSpec) -> Vec<AssistantMessage> {
     let answer = || AssistantMessage::content("Hello.");
     let mut turns = vec![answer()];
     let carrier = Carrier::of_field(&spec.reasoning.field);
@@ -55,6 +64,7 @@ pub(crate) fn small_turns(spec: &FormatSpec) -> Vec<AssistantMessage> {
     }
     if let Some(carrier) = &carrier {
         turns.push(AssistantMessage::calls(&[paris()]).with_reasoning(carrier, "I see."));
+        turns.push(AssistantMessage::calls(&[paris()]).with_content("Hello.").with_reasoning(carrier, "I see."));
     }
     turns
 }
@@ -66,7 +76,7 @@ fn call(number: usize, arguments: Value) -> Call {
 }
 
 /// The failure of a turn, if it fails.
-fn fails(trials: &Trials<'_>, turn: &AssistantMessage) -> Option<Failure> {
+fn fails(trials: &Trials<'_, '_>, turn: &AssistantMessage) -> Option<Failure> {
     match trials.run(turn, message_of(turn)) {
         Trial::Failed(failure) => Some(*failure),
         Trial::Lost(_) | Trial::Held(_) => None,
@@ -74,7 +84,7 @@ fn fails(trials: &Trials<'_>, turn: &AssistantMessage) -> Option<Failure> {
 }
 
 /// Leaves out parts of a turn as long as what remains fails too.
-fn shrink(trials: &Trials<'_>, mut failure: Failure) -> Failure {
+fn shrink(trials: &Trials<'_, '_>, mut failure: Failure) -> Failure {
     let mut left = TRIALS;
     'smaller: loop {
         for turn in parts(&failure.turn) {

@@ -4,15 +4,16 @@
 //! read it wrongly.
 //! Only the latter counts against the spec.
 
-use std::fmt;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, RoundTrips, Status};
+use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat};
 
 use crate::ask::working_style;
 use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for, type_of};
+use crate::kind::Kind;
 use crate::probe::{Probe, Variable};
 use crate::random::Random;
 use crate::sentinels::SENTINELS;
@@ -31,6 +32,8 @@ pub struct Verification {
     pub failures: Vec<Failure>,
     /// The turns that gave the same message back.
     pub turns: Vec<Rendered>,
+    /// The figures of each kind of conversation that was tried.
+    pub kinds: BTreeMap<Kind, RoundTrips>,
 }
 
 /// An assistant turn that gave the same message back.
@@ -57,36 +60,31 @@ pub struct Failure {
     pub(crate) turn: AssistantMessage,
 }
 
-/// Why a spec must not be used: its parser does not read back what the template renders.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TooManyFailures {
-    /// How many conversations did not survive the round trip.
-    pub failed: u32,
-    /// How many were tried.
-    pub tried: u32,
-    /// The shortest render of those that did not.
-    pub shortest: String,
-}
-
-impl fmt::Display for TooManyFailures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { failed, tried, shortest } = self;
-        write!(
-            f,
-            "{failed} of {tried} random conversations did not survive the round trip; the shortest is {shortest:?}"
-        )
-    }
-}
-
 impl Verification {
-    /// Whether too many conversations did not survive the round trip: more than one in ten. Such a spec must not be used.
-    pub fn too_many_failures(&self) -> Option<TooManyFailures> {
-        let shortest = self.failures.iter().min_by_key(|failure| failure.rendered.len())?;
-        (self.held * 10 < self.tried * 9).then(|| TooManyFailures {
-            failed: self.tried - self.held,
-            tried: self.tried,
-            shortest: shortest.rendered.clone(),
-        })
+    /// What the parser of the spec gets wrong: each kind of conversation of which more than one in ten came back as
+    /// something else, and calls of which none could be tried. Each with the status that the spec deserves.
+    pub fn gaps(&self, spec: &FormatSpec) -> Vec<(Status, String)> {
+        let mut gaps = Vec::new();
+        for (kind, tally) in &self.kinds {
+            let of_kind = self.failures.iter().filter(|failure| Kind::of(&failure.expected) == *kind);
+            let shortest = of_kind.min_by_key(|failure| failure.rendered.len());
+            if let Some(shortest) = shortest.filter(|_| tally.held * 10 < tally.tried * 9) {
+                let status = if kind.calls == 0 && !kind.reasoning { Status::Unsupported } else { Status::Partial };
+                let (failed, tried, turn) = (tally.tried - tally.held, tally.tried, &shortest.rendered);
+                let gap = format!("{failed} of {tried} random turns with {kind} came back wrong; the shortest is {turn:?}");
+                gaps.push((status, gap));
+            }
+        }
+        let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
+        if calls && self.tried > 0 && !self.kinds.keys().any(|kind| kind.calls > 0) {
+            gaps.push((Status::Partial, "no random turn with a call could be rendered, so calls are not verified".into()));
+        }
+        gaps
+    }
+
+    /// The kinds of conversations that were tried, in words.
+    pub fn covered(&self) -> Vec<String> {
+        self.kinds.keys().map(ToString::to_string).collect()
     }
 
     /// The figures that a spec records.
@@ -127,7 +125,7 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
     }
     let rendered = with_big_stack(|| {
         let probe = Probe::new(template);
-        probe.turn(&turn, style(&probe, spec), &[])
+        probe.turn(&turn, style_of(working_style(&probe), spec), &[])
     });
     let rendered = rendered.ok()?.ok()?.text;
     let body = until_end(&rendered, spec);
@@ -135,8 +133,7 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
 }
 
 /// How messages are handed over to the template.
-fn style(probe: &Probe<'_>, spec: &FormatSpec) -> Style {
-    let style = working_style(probe);
+fn style_of(style: Style, spec: &FormatSpec) -> Style {
     let can = &spec.capabilities;
     // Null is only known to work beside calls that are rendered.
     Style { empty: if can.requires_nonnull_content || !can.tool_calls { style.empty } else { Empty::Null }, ..style }
@@ -152,7 +149,8 @@ fn extra(spec: &FormatSpec, turn: &AssistantMessage) -> Vec<Variable> {
 
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
-    let Some(trials) = Trials::new(template, spec) else { return result };
+    let probe = Probe::new(template);
+    let Some(trials) = Trials::new(&probe, spec) else { return result };
     let mut random = Random::new(seed);
     // Some templates lose most messages, so the number of attempts is limited.
     for _ in 0..count * 4 {
@@ -160,27 +158,30 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             break;
         }
         let (turn, expected) = random.turn(spec);
-        match trials.run(&turn, expected) {
-            Trial::Lost(_) => result.lost_by_template += 1,
-            Trial::Held(rendered) => {
-                result.tried += 1;
-                result.held += 1;
-                result.turns.extend(rendered);
-            }
-            Trial::Failed(failure) => {
-                result.tried += 1;
-                result.failures.push(*failure);
-            }
+        let kind = Kind::of(&expected);
+        let trial = trials.run(&turn, expected);
+        if matches!(trial, Trial::Lost(_)) {
+            result.lost_by_template += 1;
+            continue;
+        }
+        let held = u32::from(matches!(trial, Trial::Held(_)));
+        let tally = result.kinds.entry(kind).or_default();
+        (tally.tried, tally.held) = (tally.tried + 1, tally.held + held);
+        (result.tried, result.held) = (result.tried + 1, result.held + held);
+        match trial {
+            Trial::Held(rendered) => result.turns.extend(rendered),
+            Trial::Failed(failure) => result.failures.push(*failure),
+            Trial::Lost(_) => {}
         }
     }
     result
 }
 
 /// A template and the parser of its spec: what a trial of one conversation needs.
-pub(crate) struct Trials<'t> {
-    probe: Probe<'t>,
+pub(crate) struct Trials<'p, 't> {
+    probe: &'p Probe<'t>,
     parser: Interpreter,
-    pub(crate) spec: &'t FormatSpec,
+    pub(crate) spec: &'p FormatSpec,
     style: Style,
 }
 
@@ -194,24 +195,32 @@ pub(crate) enum Trial {
     Failed(Box<Failure>),
 }
 
-impl<'t> Trials<'t> {
+/// The parser of a spec, even if its status forbids one; otherwise why none can be made.
+pub(crate) fn parser(spec: &FormatSpec) -> Result<Interpreter, Vec<String>> {
+    // Which template it is does not matter here, and may not be known yet.
+    let template = TemplateInfo { name: "t".into(), file: "t".into(), sha256: "0".repeat(64), ..Default::default() };
+    let spec = FormatSpec { status: Status::Supported, gaps: Vec::new(), template, ..spec.clone() };
+    if let Err(error) = spec.check() {
+        return Err(error.problems.into_iter().map(|problem| problem.cause).collect());
+    }
+    interpreter(&spec).map_err(|error| error.problems.iter().map(ToString::to_string).collect())
+}
+
+impl<'p, 't> Trials<'p, 't> {
     /// `None` if no parser can be made from the spec, not even if its status is left aside.
-    pub(crate) fn new(template: &'t Template, spec: &'t FormatSpec) -> Option<Self> {
-        let parser = if spec.status.makes_parser() {
-            interpreter(spec).ok()?
-        } else {
-            let tried = FormatSpec { status: Status::Supported, gaps: Vec::new(), ..spec.clone() };
-            tried.check().ok()?;
-            interpreter(&tried).ok()?
-        };
-        let probe = Probe::new(template);
-        let style = style(&probe, spec);
-        Some(Self { probe, parser, spec, style })
+    pub(crate) fn new(probe: &'p Probe<'t>, spec: &'p FormatSpec) -> Option<Self> {
+        let parser = parser(spec).ok()?;
+        Some(Self::with(probe, spec, parser, working_style(probe)))
+    }
+
+    /// With a parser and a way to hand over messages that are known to work.
+    pub(crate) fn with(probe: &'p Probe<'t>, spec: &'p FormatSpec, parser: Interpreter, style: Style) -> Self {
+        Self { probe, parser, spec, style: style_of(style, spec) }
     }
 
     /// Renders one conversation and parses it back.
     pub(crate) fn run(&self, turn: &AssistantMessage, mut expected: Message) -> Trial {
-        let (probe, spec, style) = (&self.probe, self.spec, self.style);
+        let (probe, spec, style) = (self.probe, self.spec, self.style);
         let extra = extra(spec, turn);
         let Ok(rendered) = probe.turn(turn, style, &extra).map(|turn| turn.text) else { return Trial::Lost(None) };
         for call in &mut expected.tool_calls {
@@ -301,11 +310,13 @@ fn until_end<'r>(rendered: &'r str, spec: &FormatSpec) -> &'r str {
     }
 }
 
-/// Whether the template wrote one message as several turns: the end of a turn is inside it.
+/// Whether the template wrote one message as several turns: the turn ends and another one of the assistant starts.
 fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
-    let core = spec.turn.end.trim();
+    let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
     let turn = until_end(rendered, spec).trim_end();
-    !core.is_empty() && turn.strip_suffix(core).unwrap_or(turn).contains(core)
+    let inner = turn.strip_suffix(end).unwrap_or(turn);
+    let starts = |(at, _): (usize, &str)| inner[at + end.len()..].trim_start().starts_with(start);
+    !end.is_empty() && !start.is_empty() && inner.match_indices(end).any(starts)
 }
 
 /// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.
@@ -316,10 +327,16 @@ fn is_same_as_reasoning(
     style: Style,
     rendered: &str,
 ) -> bool {
-    let Some(carrier) = Carrier::of_field(&spec.reasoning.field) else { return false };
-    if turn.content.is_empty() || turn.reasoning.is_some() {
+    if turn.content.is_empty() || turn.calls.is_empty() || spec.reasoning.mode == ReasoningMode::None {
         return false;
     }
+    let (open, before) = (spec.reasoning.start.trim(), rendered.split(turn.content.as_str()).next().unwrap_or(""));
+    if !open.is_empty() && before.trim_end().ends_with(open) {
+        return true;
+    }
+    let Some(carrier) = Carrier::of_field(&spec.reasoning.field).filter(|_| turn.reasoning.is_none()) else {
+        return false;
+    };
     let other = AssistantMessage { content: String::new(), ..turn.clone() }.with_reasoning(&carrier, &turn.content);
     probe.turn(&other, style, &[]).is_ok_and(|other| other.text == rendered)
 }

@@ -7,7 +7,7 @@ use unjinja_analyzer::trace::Comparison;
 use unjinja_analyzer::{Naming, analyze, analyze_traced, verify};
 use unjinja_render::Template;
 use unjinja_source::Source;
-use unjinja_spec::{FormatSpec, Status};
+use unjinja_spec::FormatSpec;
 
 use crate::error::BuildError;
 use crate::source_ext::SourceExt;
@@ -74,26 +74,10 @@ fn verified(template: &Template, mut spec: FormatSpec) -> FormatSpec {
     if !spec.status.makes_parser() {
         return spec;
     }
-    // The analysis may have found less than a parser needs.
-    if let Err(error) = spec.check() {
-        for problem in error.problems {
-            spec.add_gap(Status::Unsupported, problem.cause);
-        }
-        return spec;
-    }
-    match unjinja_codegen::program(&spec) {
-        Ok(_) => {
-            let verification = verify(template, &spec, ROUND_TRIPS, 1);
-            spec.evidence.round_trips = verification.round_trips();
-            if let Some(failures) = verification.too_many_failures() {
-                spec.add_gap(Status::Unsupported, failures.to_string());
-            }
-        }
-        Err(error) => {
-            for problem in error.problems {
-                spec.add_gap(Status::Unsupported, problem.to_string());
-            }
-        }
+    let verification = verify(template, &spec, ROUND_TRIPS, 1);
+    spec.evidence.round_trips = verification.round_trips();
+    for (status, gap) in verification.gaps(&spec) {
+        spec.add_gap(status, gap);
     }
     spec
 }

@@ -3,6 +3,7 @@
 
 use unjinja_spec::{Reasoning, ReasoningMode};
 
+use super::Evidence;
 use crate::ask::{Observed, Prompt, Reasoned};
 use crate::observed::{Part, Turn};
 use crate::text;
@@ -65,8 +66,14 @@ impl Shown {
 }
 
 /// Concludes how a turn begins.
-pub(crate) fn opening(o: &Observed) -> Opening {
-    let shown = o.reasoning.iter().find(|reasoned| reasoned.is_marked()).and_then(|reasoned| Shown::of(reasoned, o));
+pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
+    let counts = |reasoned: &&Reasoned| match evidence {
+        Evidence::All => true,
+        Evidence::Unswitched => reasoned.extra.is_empty(),
+        Evidence::Hidden => false,
+    };
+    let shown = o.reasoning.iter().filter(counts).find(|reasoned| reasoned.is_marked());
+    let shown = shown.and_then(|reasoned| Shown::of(reasoned, o));
     let before = o.answer.lead();
     let mut start = common_start(o, shown.as_ref()).to_owned();
     let begun = start.split_off(start.len() - repeated(o, &start));

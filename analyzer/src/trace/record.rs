@@ -5,11 +5,10 @@ use unjinja_spec::FormatSpec;
 
 use super::{Comparison, Experiment};
 use crate::ask::{CallTurns, NUMBER, Observed, Reasoned};
-use crate::error::Gap;
 use crate::observed::Turn;
 
 /// The comparisons of an analysis, in the order in which `explain` lists their subjects.
-pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec, gaps: &[Gap]) -> Vec<Comparison> {
+pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
     let record = Record { spec: serde_json::to_value(spec).unwrap_or_default() };
     let mut list = Vec::new();
     list.push(
@@ -44,7 +43,7 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec, gaps: &[Gap]) -> Vec<
         });
     }
     if let Some(calls) = &o.calls {
-        self::calls(o, calls, &record, gaps, &mut list);
+        self::calls(o, calls, &record, &spec.gaps, &mut list);
     }
     for ability in &o.abilities {
         let key = format!("capabilities.{}", ability.key);
@@ -183,7 +182,7 @@ fn reasoning(o: &Observed, reasoned: &Reasoned, record: &Record) -> Comparison {
 }
 
 /// The comparisons of calls.
-fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[Gap], list: &mut Vec<Comparison>) {
+fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list: &mut Vec<Comparison>) {
     let mut add = |experiment, varied: &str, renders: &[(&str, Option<&Turn>)], keys: &[&str], because: &str| {
         let mut one = Comparison::new(experiment, varied);
         for (of, turn) in renders {
@@ -191,8 +190,8 @@ fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[Gap], list: &
                 one = one.render(*of, turn.text.as_str());
             }
         }
-        let gap = gaps.iter().find(|gap| gap.comparison == experiment);
-        let because = gap.map_or(because.to_owned(), ToString::to_string);
+        let gap = gaps.iter().find(|gap| gap.starts_with(&format!("{experiment}: ")));
+        let because = gap.map_or(because, String::as_str);
         list.push(record.found(one, keys).because(because));
     };
     let one = ("one call", Some(&calls.one));

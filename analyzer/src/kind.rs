@@ -1,0 +1,59 @@
+//! The kinds of conversations: which parts an assistant's message has.
+
+use std::fmt;
+
+use unjinja_runtime::Message;
+
+/// Which parts a message has.
+///
+/// ```
+/// use unjinja_analyzer::Kind;
+/// use unjinja_runtime::Message;
+///
+/// let mut message = Message::default();
+/// message.content = "Hello".into();
+/// message.reasoning_content = "I see.".into();
+/// assert_eq!(Kind::of(&message).to_string(), "reasoning and an answer");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Kind {
+    /// It has an answer.
+    pub answer: bool,
+    /// It has reasoning.
+    pub reasoning: bool,
+    /// How many calls it has: 0, 1, or 2 for several.
+    pub calls: u8,
+}
+
+impl Kind {
+    /// The kind of a message.
+    pub fn of(message: &Message) -> Self {
+        Self {
+            answer: !message.content.is_empty(),
+            reasoning: !message.reasoning_content.is_empty(),
+            calls: message.tool_calls.len().min(2) as u8,
+        }
+    }
+}
+
+impl Kind {
+    /// Whether a message has an answer and nothing else.
+    pub fn is_answer(&self) -> bool {
+        self.answer && !self.reasoning && self.calls == 0
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let calls = ["", "a call", "several calls"][usize::from(self.calls.min(2))];
+        let parts = [(self.reasoning, "reasoning"), (self.answer, "an answer"), (self.calls > 0, calls)];
+        let parts: Vec<&str> = parts.into_iter().filter(|(has, _)| *has).map(|(_, part)| part).collect();
+        match parts.as_slice() {
+            [] => f.write_str("an empty message"),
+            [one] => f.write_str(one),
+            [first, last] => write!(f, "{first} and {last}"),
+            [first, second, ..] => write!(f, "{first}, {second} and {calls}"),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Chooses among the conclusions: the parser of a spec must read back the turns that the conclusions were drawn from. What
+//! it does not read back is left out of the spec, and named.
+
+use std::collections::BTreeMap;
+
+use unjinja_runtime::Interpreter;
+use unjinja_spec::{Content, FormatSpec, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
+
+use crate::ask::Observed;
+use crate::conclude::{self, Evidence};
+use crate::error::Gap;
+use crate::kind::Kind;
+use crate::probe::Probe;
+use crate::smallest::small_turns;
+use crate::verify::{Trial, Trials, message_of, parser};
+
+/// A spec, and what is wrong with it.
+struct Candidate {
+    spec: FormatSpec,
+    /// What the conclusions could not express.
+    gaps: Vec<Gap>,
+    /// Why no parser can be made from it.
+    refused: Vec<String>,
+    /// How often each kind of conversation is not read back.
+    wrong: Wrong,
+}
+
+impl Candidate {
+    fn new(probe: &Probe<'_>, o: &Observed, spec: FormatSpec, gaps: Vec<Gap>) -> Self {
+        let (mut refused, mut wrong) = (Vec::new(), Wrong::default());
+        match parser(&spec) {
+            Ok(parser) => wrong = Wrong::of(probe, o, &spec, parser),
+            Err(problems) => refused = problems,
+        }
+        Self { spec, gaps, refused, wrong }
+    }
+
+    /// How bad it is; the least counts.
+    fn rank(&self) -> (bool, bool, usize, usize) {
+        let failed: usize = self.wrong.0.values().map(|tally| tally.failed).sum();
+        (!self.refused.is_empty(), self.wrong.mostly(Kind::is_answer), failed, self.gaps.len())
+    }
+
+    fn is_right(&self) -> bool {
+        self.rank() == (false, false, 0, 0)
+    }
+
+    /// Whether its parser reads most conversations of every kind without calls.
+    fn reads_texts(&self) -> bool {
+        self.refused.is_empty() && !self.wrong.mostly(|kind| kind.calls == 0)
+    }
+
+    /// The same without calls, and perhaps without reasoning and the markers of the answer.
+    fn without(&self, reasoning: bool) -> FormatSpec {
+        let mut spec = self.spec.clone();
+        spec.tools = Tools::default();
+        spec.alternatives.clear();
+        spec.reasoning.ended_by_call = false;
+        spec.content.after_calls = false;
+        if reasoning {
+            (spec.reasoning, spec.content) = (Reasoning::default(), Content::default());
+        }
+        spec
+    }
+}
+
+/// How many of the smallest conversations of a kind were read back wrongly.
+#[derive(Default)]
+struct Tally {
+    tried: usize,
+    failed: usize,
+}
+
+/// For each kind, how many of the smallest conversations that a template may render were read back wrongly.
+#[derive(Default)]
+struct Wrong(BTreeMap<Kind, Tally>);
+
+impl Wrong {
+    fn of(probe: &Probe<'_>, o: &Observed, spec: &FormatSpec, parser: Interpreter) -> Self {
+        let trials = Trials::with(probe, spec, parser, o.calls.as_ref().map_or(o.style, |calls| calls.style));
+        let mut kinds: BTreeMap<Kind, Tally> = BTreeMap::new();
+        for turn in small_turns(spec) {
+            let message = message_of(&turn);
+            let kind = Kind::of(&message);
+            let trial = trials.run(&turn, message);
+            if !matches!(trial, Trial::Lost(_)) {
+                let tally = kinds.entry(kind).or_default();
+                tally.tried += 1;
+                tally.failed += usize::from(matches!(trial, Trial::Failed(_)));
+            }
+        }
+        Self(kinds)
+    }
+
+    /// Whether more than half of the conversations of such a kind fail.
+    fn mostly(&self, is_such: impl Fn(&Kind) -> bool) -> bool {
+        self.0.iter().any(|(kind, tally)| is_such(kind) && tally.failed * 2 > tally.tried)
+    }
+
+    /// A sentence for each kind that fails.
+    fn sentences(&self) -> impl Iterator<Item = String> {
+        self.0.iter().filter(|(_, tally)| tally.failed > 0).map(|(kind, tally)| match tally {
+            Tally { tried, failed } if failed == tried => format!("the parser does not read back {kind}"),
+            Tally { tried, failed } => format!("the parser does not read back {failed} of {tried} forms of {kind}"),
+        })
+    }
+}
+
+/// The spec of what was observed, with its status and gaps.
+pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
+    let mut best: Option<Candidate> = None;
+    for evidence in Evidence::ALL {
+        let (spec, gaps) = conclude::format(o, evidence);
+        if best.as_ref().is_some_and(|best| best.spec == spec) {
+            continue;
+        }
+        let candidate = Candidate::new(probe, o, spec, gaps);
+        let better = best.as_ref().is_none_or(|best| candidate.rank() < best.rank());
+        if better {
+            best = Some(candidate);
+        }
+        if best.as_ref().is_some_and(Candidate::is_right) {
+            break;
+        }
+    }
+    let Some(first) = best else { return conclude::format(o, Evidence::ALL[0]).0 };
+    let mut reasons = first.refused.clone();
+    reasons.extend(first.gaps.iter().map(ToString::to_string));
+    reasons.extend(first.wrong.sentences());
+    let mut chosen = first;
+    // What makes the parser fail is left out, as little as possible.
+    for without_reasoning in [false, true] {
+        let calls_fail = chosen.wrong.mostly(|kind| kind.calls > 0 && !kind.reasoning && !kind.answer);
+        if chosen.reads_texts() && !(calls_fail && chosen.spec.tools.format != ToolFormat::None) {
+            break;
+        }
+        let less = Candidate::new(probe, o, chosen.without(without_reasoning), Vec::new());
+        if less.reads_texts() || !chosen.reads_texts() {
+            chosen = less;
+        }
+    }
+    let reads_answers = chosen.refused.is_empty() && !chosen.wrong.mostly(Kind::is_answer);
+    let mut spec = chosen.spec;
+    let status = if reads_answers { Status::Partial } else { Status::Unsupported };
+    for reason in reasons.into_iter().chain(missing(o, &spec)) {
+        if !spec.gaps.contains(&reason) {
+            spec.add_gap(status, reason);
+        }
+    }
+    spec
+}
+
+/// What the template shows, or is told to show, and the spec lacks.
+fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
+    let mut gaps = Vec::new();
+    let can = &spec.capabilities;
+    if spec.tools.format == ToolFormat::None {
+        if o.shows_calls() {
+            gaps.push("the template renders tool calls, but the spec does not say how they are written".to_owned());
+        } else if can.tools {
+            gaps.push(
+                "tools are offered, but no render shows a call, so how the model writes calls is unknown".to_owned(),
+            );
+        }
+    }
+    if spec.reasoning.mode == ReasoningMode::None {
+        if o.reasoning.iter().any(|reasoned| reasoned.is_marked()) {
+            gaps.push("the template renders reasoning, but the spec does not say how it is written".to_owned());
+        } else if let Some(name) = o.thinking_switch() {
+            gaps.push(format!("`{name}` changes the prompt, but no render shows reasoning"));
+        }
+    }
+    gaps
+}
