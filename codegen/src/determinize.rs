@@ -468,12 +468,17 @@ impl Builder {
                 after: literal.after.into(),
                 confirm,
                 take: !literal.peek,
+                named: literal.named,
             };
             let transition = transition(literal.key.as_str(), actions, next, literal.origin);
             let ends = |marker: &Marker| marker.confirm == Confirm::End;
-            match found.iter().find(|(other, _)| other.core == marker.core && ends(other) == ends(&marker)) {
+            let same =
+                |other: &Marker| (&other.core, other.named, ends(other)) == (&marker.core, marker.named, ends(&marker));
+            match found.iter_mut().find(|(other, _)| same(other)) {
                 None => found.push((marker, transition)),
                 Some((_, other)) if other.leads_like(&transition) || other.key == transition.key => {}
+                Some((_, other)) if yields(&transition, other) => {}
+                Some(found) if yields(&found.1, &transition) => *found = (marker, transition),
                 Some((_, other)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
                     first: other.key,
                     second: transition.key,
@@ -503,13 +508,23 @@ impl Builder {
             cores.push("{".to_owned());
         }
         for (_, literal, _) in closure.literals {
-            let core = &self.graph.literals[literal].core;
-            if !cores.contains(core) {
-                cores.push(core.clone());
+            let Literal { core, named, .. } = &self.graph.literals[literal];
+            // What stands before the name is enough.
+            let core = named.and_then(|at| core.get(..at)).unwrap_or(core);
+            if !cores.iter().any(|known| known == core) {
+                cores.push(core.to_owned());
             }
         }
         cores
     }
+}
+
+/// Whether the text of two markers is taken for the second one: only the second one is written by templates, or the first one
+/// is the wrapper of an answer, whose end may come anywhere.
+fn yields(one: &Transition, other: &Transition) -> bool {
+    let tolerated = |transition: &Transition| transition.origin == Origin::Recovery;
+    let wrapper = |transition: &Transition| transition.key == MarkerKey::ContentEnd.as_str();
+    (tolerated(one) && !tolerated(other)) || (tolerated(one) == tolerated(other) && wrapper(one) && !wrapper(other))
 }
 
 /// A transition. One that ends an unclosed call is a recovery: no template writes it.

@@ -18,9 +18,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::collections::BTreeSet;
+
 use unjinja_runtime::Interpreter;
 use unjinja_runtime::abi_2::{Confirm, Entry, MAX_MARKERS, ModelInfo, Program, State, StateId};
-use unjinja_spec::{Channel, FormatSpec, GenerationPrompt, ReasoningMode};
+use unjinja_spec::{Channel, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode};
 
 mod determinize;
 mod error;
@@ -39,7 +41,26 @@ use plan::Plan;
 
 /// The plan of a spec: the grammar of its turn.
 pub fn plan(spec: &FormatSpec) -> Plan {
-    lower::plan(spec)
+    lowered(spec).0
+}
+
+/// The plan of a spec and its states. Markers are taken apart where that leaves them apart from all others; those that
+/// begin like another one are looked for as a whole.
+fn lowered(spec: &FormatSpec) -> (Plan, Result<States, Vec<LowerProblem>>) {
+    let mut whole = BTreeSet::new();
+    loop {
+        let plan = lower::plan(spec, &whole);
+        let states = determinize::determinize(&plan);
+        let before = whole.len();
+        for problem in states.as_ref().err().into_iter().flatten() {
+            if let LowerProblem::AmbiguousMarkers { first, second, .. } = problem {
+                whole.extend([first, second].into_iter().filter_map(|key| key.parse::<MarkerKey>().ok()));
+            }
+        }
+        if whole.len() == before {
+            return (plan, states);
+        }
+    }
 }
 
 /// The program of a spec. Every back end reads it.
@@ -70,7 +91,7 @@ pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
     if !spec.status.makes_parser() {
         return Err(refused(vec![LowerProblem::Unsupported { gaps: spec.gaps.clone() }]));
     }
-    let states = determinize::determinize(&lower::plan(spec)).map_err(refused)?;
+    let states = lowered(spec).1.map_err(refused)?;
     if states.list.len() > MAX_STATES {
         return Err(refused(vec![LowerProblem::TooManyStates { count: states.list.len() }]));
     }
@@ -153,9 +174,27 @@ fn too_many_markers(state: &State) -> Option<LowerProblem> {
 /// model's output.
 fn read_again<'s>(spec: &'s FormatSpec, prompt: &'s GenerationPrompt) -> &'s str {
     match prompt.starts_in {
+        // The start of the turn is a part of the marker if every marker that the prompt begins holds it.
+        Channel::Marker
+            if spec.markers().any(|(key, text)| opens(key) && text.trim().starts_with(prompt.text.trim())) =>
+        {
+            &prompt.text
+        }
         Channel::Marker => prompt.text.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(""),
         _ => "",
     }
+}
+
+/// Whether a model's output may begin with this marker.
+fn opens(key: MarkerKey) -> bool {
+    matches!(
+        key,
+        MarkerKey::ContentStart
+            | MarkerKey::ReasoningStart
+            | MarkerKey::SectionStart
+            | MarkerKey::CallStart
+            | MarkerKey::FunctionNamePrefix
+    )
 }
 
 fn runtime_channel(channel: Channel) -> unjinja_runtime::Channel {

@@ -66,6 +66,8 @@ pub struct Literal {
     pub confirm: bool,
     /// Whether it is recognised but not consumed; what follows reads it again.
     pub peek: bool,
+    /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.
+    pub named: Option<usize>,
     /// Whether a template writes it.
     pub origin: Origin,
 }

@@ -88,6 +88,9 @@ pub(super) enum NodeKey {
     Text(Position, usize),
     /// A state of the automaton of an argument's raw text. Its rules end after the marker that closes the argument.
     Value(StateId, usize),
+    /// The same for a marker that holds the argument's name, which is the one with the first number. If no name has that
+    /// number, the rules end where the name in the marker begins.
+    Named(StateId, usize, usize),
 }
 
 /// Free text at a position: its automaton, and the positions that each of its stops leads to.
@@ -108,6 +111,8 @@ pub(super) struct Turn<'a> {
     pub(super) values: Values,
     pub(super) graph: Graph<NodeKey>,
     tables: HashMap<NodeKey, Rc<Table>>,
+    /// The names of arguments that stand in closing markers.
+    pub(super) names: Vec<String>,
     /// The node of each argument, and the state after it; `None` if no value fits.
     pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, StateId)>>,
 }
@@ -122,6 +127,7 @@ impl<'a> Turn<'a> {
             values,
             graph: Graph::new(),
             tables: HashMap::new(),
+            names: Vec::new(),
             arguments: HashMap::new(),
         }
     }
@@ -256,6 +262,15 @@ impl<'a> Turn<'a> {
         Piece::Node(self.graph.node(NodeKey::Position(at)))
     }
 
+    /// The number of a name that stands in closing markers.
+    pub(super) fn name_index(&mut self, name: &str) -> usize {
+        let known = self.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
+    }
+
     pub(super) fn space(&mut self) -> Piece {
         Piece::Expr(self.values.space(&mut self.builder))
     }
@@ -287,8 +302,10 @@ impl<'a> Turn<'a> {
                         self.value(Position { call: Call::Any, ..at }, node, value)
                     }
                     Some(Hole::Object(shape)) => {
-                        let value = self.object(shape);
-                        self.value(at, node, value)
+                        let value = self.object(shape, at.call);
+                        // The object holds all arguments, so none is missing after it.
+                        let call = if shape.announced { Call::Any } else { at.call };
+                        self.value(Position { call, ..at }, node, value)
                     }
                 };
                 let name = self.name_of(at, node);
@@ -307,7 +324,7 @@ impl<'a> Turn<'a> {
                 let name = self.name_of(at, self.state(at.state));
                 self.graph.fill(id, name, None, alternatives);
             }
-            NodeKey::Value(state, index) => {
+            NodeKey::Value(state, index) | NodeKey::Named(state, _, index) => {
                 let alternatives = self.text_alternatives(key, index);
                 let comment = (index == 0).then(|| up_to("Raw text", self.state(state)));
                 self.graph.fill(id, "text", comment, alternatives);
@@ -350,7 +367,10 @@ fn up_to(what: &str, node: &State) -> String {
 
 /// Whether a transition changes nothing that a grammar has to remember.
 pub(super) fn is_irrelevant(transition: &Transition) -> bool {
-    transition.actions.iter().all(|action| matches!(action, Action::Id | Action::EndArgument))
+    transition
+        .actions
+        .iter()
+        .all(|action| matches!(action, Action::Id | Action::EndArgument | Action::EndNestedArgument(_)))
 }
 
 /// Whether white space may come between a name and this marker: if the template writes some there, and before a tag.

@@ -61,6 +61,12 @@ impl Values {
         schema::any_object(builder)
     }
 
+    /// Any JSON string.
+    pub(super) fn any_text(&mut self, builder: &mut Builder) -> Expr {
+        builder.set_syntax(Syntax::Json);
+        schema::any_string(builder)
+    }
+
     /// Any function's name, as a string.
     pub(super) fn any_name(&mut self, builder: &mut Builder, syntax: Syntax) -> Expr {
         plain_string(builder, "name", syntax)

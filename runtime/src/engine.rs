@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `stream` | one push after the other; what the application calls |
 //! | `machine`, `interpreter` | takes steps from state to state: the interface, and the table walk |
-//! | `io`, `actions`, `read_values`, `read_object` | what a step can do: read what comes next, act on it |
+//! | `io`, `actions`, `read_values`, `read_object`, `nested` | what a step can do: read what comes next, act on it |
 //! | `cursor`, `search`, `layout`, `name` | the position in the text, and markers and names in it |
 //! | `speculation` | text that is held back until it is certain that it is a call |
 //! | `call_builder` | the open call: its name, id and arguments |
@@ -30,6 +30,7 @@ mod layout;
 pub(crate) mod machine;
 mod memory;
 mod name;
+mod nested;
 mod pieces;
 #[cfg(feature = "trace")]
 pub(crate) mod place;

@@ -329,6 +329,11 @@ pub enum Action {
     Argument(ArgumentKind),
     /// An argument's value is complete.
     EndArgument,
+    /// An argument's name is complete. Raw text follows, typed by the tool's schema; an object or a list may be written as
+    /// tags.
+    NestedArgument(Cow<'static, Nesting>),
+    /// The value of such an argument is complete.
+    EndNestedArgument(Cow<'static, Nesting>),
     /// The call is complete.
     EndCall,
     /// The call is over, but nothing closed it.
@@ -341,6 +346,21 @@ pub enum Action {
     OpenContent,
     /// A marker after the answer was read. Only grammars need to know.
     CloseContent,
+}
+
+/// How an object is written as tags: each member between an opening and a closing tag with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nesting {
+    /// Whether values that are no strings may be Python literals.
+    pub python: bool,
+    /// Text before the name in an opening tag.
+    pub open: Text,
+    /// Text after the name in an opening tag.
+    pub opened: Text,
+    /// Text before the name in a closing tag.
+    pub close: Text,
+    /// Text after the name in a closing tag.
+    pub closed: Text,
 }
 
 /// What is known of an argument's value before it is read.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+mod place;
 pub(crate) mod schema;
 mod types;
 
+pub(crate) use place::SchemaPlace;
 pub use types::Types;
 
 /// The tools that a request offers. Cheap to clone.
@@ -191,6 +193,12 @@ impl Tools {
     /// The same, for the tool at a position.
     pub(crate) fn types_of(&self, tool: usize, argument: &str) -> Types {
         self.inner.arguments.get(tool).map_or(Types::UNKNOWN, |arguments| arguments.types(argument))
+    }
+
+    /// The place of an argument in the schema of the tool at a position.
+    pub(crate) fn place_of(&self, tool: usize, argument: &str) -> SchemaPlace<'_> {
+        let tool = self.inner.tools.get(tool);
+        tool.map_or(SchemaPlace::UNKNOWN, |tool| SchemaPlace::of(&tool.parameters).member(argument))
     }
 }
 

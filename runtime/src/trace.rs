@@ -125,7 +125,7 @@ impl Watched {
         let Some(here) = self.inner.program().state(state) else { return };
         let mut expected: Vec<Expected> = Vec::new();
         for (marker, transition) in here.arrows() {
-            let one = Expected { key: transition.key, text: marker.core.to_string() };
+            let one = Expected { key: transition.key, text: marker.core_for("NAME").into_owned() };
             if !expected.contains(&one) {
                 expected.push(one);
             }

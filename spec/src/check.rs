@@ -2,7 +2,7 @@
 //! keys contradict each other. It reports everything that it finds and stops at nothing.
 
 use crate::model::{
-    CallIdPosition, Channel, ContentMode, FormatSpec, ReasoningMode, SPEC_VERSION, Status, ToolFormat, Tools,
+    CallIdPosition, Channel, ContentMode, FormatSpec, Header, ReasoningMode, SPEC_VERSION, Status, ToolFormat, Tools,
 };
 use crate::text;
 
@@ -209,7 +209,7 @@ impl Findings {
                     self.idle(key, !marker.is_empty(), "content.mode", &mode);
                 }
             }
-            ContentMode::AlwaysWrapped | ContentMode::WrappedWithReasoning => {
+            ContentMode::AlwaysWrapped | ContentMode::WrappedWithReasoning | ContentMode::WrappedWithCalls => {
                 let why = format!("with `content.mode` {mode} something must open the answer");
                 self.need_core("content.start", &content.start, "content.mode", &why);
             }
@@ -218,6 +218,37 @@ impl Findings {
             let cause = format!("`content.mode` is {mode}, but there is no reasoning");
             let next = "change `content.mode`, or say in `[reasoning]` how reasoning is written";
             self.add("content.mode", &["reasoning.mode"], cause, next);
+        }
+        if content.mode == ContentMode::WrappedWithCalls && spec.tools.format == ToolFormat::None {
+            let cause = format!("`content.mode` is {mode}, but there are no calls");
+            let next = "change `content.mode`, or say in `[tools]` how calls are written";
+            self.add("content.mode", &["tools.format"], cause, next);
+        }
+        self.header(spec);
+    }
+
+    /// A header that has a channel or a recipient needs an end.
+    fn header(&mut self, spec: &FormatSpec) {
+        let header = &spec.content.header;
+        if *header == Header::default() {
+            return;
+        }
+        let why = "something must separate a header from its message";
+        self.need_core("content.header.end", &header.end, "content.header", why);
+        let named = [
+            ("content.header.reasoning", &header.reasoning),
+            ("content.header.answers", &header.answers),
+            ("content.header.calls", &header.calls),
+        ];
+        for (key, channels) in named {
+            if !channels.is_empty() && !has_core(&header.channel) {
+                let cause = format!("`{key}` names channels, but `content.header.channel` is missing");
+                self.add(key, &["content.header"], cause, "write the text before the name of a channel");
+            }
+        }
+        if !header.calls.is_empty() && !has_core(&header.recipient) {
+            let cause = "`content.header.calls` is set, but `content.header.recipient` is missing".to_owned();
+            self.add("content.header.calls", &["content.header"], cause, "write the text before the function's name");
         }
     }
 
@@ -325,14 +356,55 @@ impl Findings {
 
     fn tagged_arguments(&mut self, tools: &Tools) {
         let arguments = &tools.arguments;
-        if !has_core(&arguments.name_prefix) && !has_core(&arguments.name_suffix) {
+        let markers = [&arguments.name_prefix, &arguments.name_suffix, &arguments.type_prefix];
+        if !markers.iter().any(|marker| has_core(marker)) {
             let cause = "nothing marks an argument's name: `tools.format` `tag_with_tagged` needs a marker";
             let next = "write `tools.arguments.name_prefix` or `tools.arguments.name_suffix`";
             let near = ["tools.arguments", "tools.format"];
             self.add("tools.arguments.name_prefix", &near, cause.to_owned(), next);
         }
-        let why = "something must end an argument's value";
-        self.need_core("tools.arguments.value_suffix", &arguments.value_suffix, "tools.format", why);
+        self.closed_by_name(tools);
+        if arguments.close_prefix.is_empty() {
+            let why = "something must end an argument's value";
+            self.need_core("tools.arguments.value_suffix", &arguments.value_suffix, "tools.format", why);
+        }
+        self.typed(tools);
+    }
+
+    /// A closer that repeats the argument's name.
+    fn closed_by_name(&mut self, tools: &Tools) {
+        let arguments = &tools.arguments;
+        if arguments.close_prefix.is_empty() {
+            let near = "tools.arguments.close_prefix";
+            self.idle("tools.arguments.close_suffix", !arguments.close_suffix.is_empty(), near, "missing");
+            self.idle("tools.arguments.nested", arguments.nested, near, "missing");
+            return;
+        }
+        let near = "tools.arguments.close_prefix";
+        self.idle("tools.arguments.value_suffix", !arguments.value_suffix.is_empty(), near, "set");
+        let why = "something must end the argument's name";
+        self.need_core("tools.arguments.close_suffix", &arguments.close_suffix, "tools.arguments.close_prefix", why);
+        self.need_core(near, &arguments.close_prefix, "tools.arguments", "something must begin the closer");
+        if arguments.nested {
+            let why = "with `tools.arguments.nested` something must begin and end a nested name";
+            self.need_core("tools.arguments.name_prefix", &arguments.name_prefix, "tools.arguments.nested", why);
+            self.need_core("tools.arguments.name_suffix", &arguments.name_suffix, "tools.arguments.nested", why);
+        }
+    }
+
+    /// A type beside the argument's name.
+    fn typed(&mut self, tools: &Tools) {
+        let arguments = &tools.arguments;
+        let near = "tools.arguments.type_prefix";
+        if arguments.type_prefix.is_empty() {
+            self.idle("tools.arguments.type_suffix", !arguments.type_suffix.is_empty(), near, "missing");
+            return;
+        }
+        self.idle("tools.arguments.name_suffix", !arguments.name_suffix.is_empty(), near, "set");
+        self.idle("tools.arguments.other_name_suffix", !arguments.other_name_suffix.is_empty(), near, "set");
+        self.need_core("tools.arguments.type_prefix", &arguments.type_prefix, near, "something must begin the type");
+        let why = "something must end the type";
+        self.need_core("tools.arguments.type_suffix", &arguments.type_suffix, near, why);
     }
 
     fn call_id(&mut self, tools: &Tools) {

@@ -30,7 +30,7 @@ macro_rules! marker_keys {
             $($(#[doc = $doc])+ $variant,)*
             /// No key of the spec: the punctuation (`{`, `[`, `,`) that JSON brings along around calls.
             CallPunctuation,
-            /// No key of the spec: the brace that opens the arguments where no marker does.
+            /// No key of the spec: the brace that opens the arguments where no marker does, and CDATA's brackets.
             ArgumentsPunctuation,
         }
 
@@ -57,6 +57,18 @@ macro_rules! marker_keys {
 marker_keys! {
     /// Marker after the answer.
     ContentEnd = "content.end",
+    /// Text before the name of a channel.
+    HeaderChannel = "content.header.channel",
+    /// Text between a header and its message.
+    HeaderEnd = "content.header.end",
+    /// Text after a message that is not the last of its turn.
+    MessageEnd = "content.header.message_end",
+    /// Text before the name of the function that a message calls.
+    HeaderRecipient = "content.header.recipient",
+    /// Text before the header of a message that is not the first of its turn.
+    HeaderStart = "content.header.start",
+    /// Text that some turns begin with.
+    ContentLabel = "content.label",
     /// Marker before the answer.
     ContentStart = "content.start",
     /// What is written in place of reasoning in a turn without any.
@@ -65,6 +77,10 @@ marker_keys! {
     ReasoningEnd = "reasoning.end",
     /// Marker before the reasoning.
     ReasoningStart = "reasoning.start",
+    /// Text before the name of an argument that stands again after the value.
+    ArgumentClosePrefix = "tools.arguments.close_prefix",
+    /// Text after that name.
+    ArgumentCloseSuffix = "tools.arguments.close_suffix",
     /// Text after all arguments of a call.
     ArgumentsEnd = "tools.arguments.end",
     /// Text before an argument's name.
@@ -79,6 +95,10 @@ marker_keys! {
     ArgumentSeparator = "tools.arguments.separator",
     /// Text before all arguments of a call.
     ArgumentsStart = "tools.arguments.start",
+    /// Text before the JSON type of an argument's value.
+    ArgumentTypePrefix = "tools.arguments.type_prefix",
+    /// Text after the JSON type of an argument's value.
+    ArgumentTypeSuffix = "tools.arguments.type_suffix",
     /// Text before an argument's value.
     ArgumentValuePrefix = "tools.arguments.value_prefix",
     /// Text after an argument's value.
@@ -120,6 +140,16 @@ impl MarkerKey {
             self,
             MarkerKey::AssistantStart
                 | MarkerKey::UserStart
+                | MarkerKey::ContentLabel
+                | MarkerKey::HeaderChannel
+                | MarkerKey::HeaderEnd
+                | MarkerKey::HeaderRecipient
+                | MarkerKey::HeaderStart
+                | MarkerKey::MessageEnd
+                | MarkerKey::ArgumentClosePrefix
+                | MarkerKey::ArgumentCloseSuffix
+                | MarkerKey::ArgumentTypePrefix
+                | MarkerKey::ArgumentTypeSuffix
                 | MarkerKey::CallSeparator
                 | MarkerKey::ArgumentQuote
                 | MarkerKey::ArgumentValuePrefix

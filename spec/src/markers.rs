@@ -10,13 +10,23 @@ impl FormatSpec {
     /// The text of a marker; empty where the spec does not set it, and for punctuation.
     #[must_use]
     pub fn marker(&self, key: MarkerKey) -> &str {
-        let (tools, arguments) = (&self.tools, &self.tools.arguments);
+        let (tools, arguments, header) = (&self.tools, &self.tools.arguments, &self.content.header);
         match key {
             MarkerKey::ContentEnd => &self.content.end,
+            MarkerKey::ContentLabel => &self.content.label,
             MarkerKey::ContentStart => &self.content.start,
+            MarkerKey::HeaderChannel => &header.channel,
+            MarkerKey::HeaderEnd => &header.end,
+            MarkerKey::HeaderRecipient => &header.recipient,
+            MarkerKey::HeaderStart => &header.start,
+            MarkerKey::MessageEnd => &header.message_end,
             MarkerKey::ReasoningEmpty => &self.reasoning.empty,
             MarkerKey::ReasoningEnd => &self.reasoning.end,
             MarkerKey::ReasoningStart => &self.reasoning.start,
+            MarkerKey::ArgumentClosePrefix => &arguments.close_prefix,
+            MarkerKey::ArgumentCloseSuffix => &arguments.close_suffix,
+            MarkerKey::ArgumentTypePrefix => &arguments.type_prefix,
+            MarkerKey::ArgumentTypeSuffix => &arguments.type_suffix,
             MarkerKey::ArgumentsEnd => &arguments.end,
             MarkerKey::ArgumentNamePrefix => &arguments.name_prefix,
             MarkerKey::ArgumentNameSuffix => &arguments.name_suffix,
@@ -64,7 +74,8 @@ impl FormatSpec {
 
     /// The tags in the markers and alternatives that a model writes.
     pub(crate) fn marker_tags(&self) -> BTreeSet<&str> {
-        let written = self.markers().filter(|(key, _)| *key != MarkerKey::UserStart);
-        written.flat_map(|(_, text)| tag::tags(text)).collect()
+        let written = self.markers().filter(|(key, _)| *key != MarkerKey::UserStart).map(|(_, text)| text);
+        let types = self.content.header.types.iter().map(String::as_str);
+        written.chain(types).flat_map(tag::tags).collect()
     }
 }

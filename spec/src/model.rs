@@ -268,9 +268,51 @@ pub struct Content {
     /// Marker after the answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub end: String,
+    /// Text that some turns begin with, and that is not part of their answer. It is read only there, and need not be a
+    /// tag.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
     /// In a turn with both, the answer comes after the calls.
     #[serde(default, skip_serializing_if = "is_false")]
     pub after_calls: bool,
+    /// The parts of a message's header, in formats whose turns are several messages.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub header: Header,
+}
+
+/// The parts of a message's header, in formats whose turns are several messages. The other markers of the spec show the
+/// headers that the template writes. From the parts a parser knows those that models write besides: parts in another
+/// order, or left out. They never enter a grammar.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Header {
+    /// Text before the header of a message that is not the first of its turn.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub start: String,
+    /// Text before the name of a channel.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub channel: String,
+    /// The channels of reasoning.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<String>,
+    /// The channels of answers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
+    /// The channels of calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    /// Text before the name of the function that a message calls.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub recipient: String,
+    /// The texts that say of which type the message is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// Text between the header and the message.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub end: String,
+    /// Text after a message that is not the last of its turn.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message_end: String,
 }
 
 /// Whether the answer has markers around it.
@@ -284,6 +326,8 @@ pub enum ContentMode {
     AlwaysWrapped,
     /// In turns with reasoning.
     WrappedWithReasoning,
+    /// In turns with calls.
+    WrappedWithCalls,
 }
 
 /// How tool calls are written.
@@ -336,7 +380,11 @@ pub struct Tools {
     /// Values are written as Python literals (`True`, `None`, `{'a': 1}`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub uses_python_dicts: bool,
-    /// The markers around the function's name, if it is not part of JSON.
+    /// `json_native`: the arguments are JSON text in a string. Parsers read both.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub args_as_text: bool,
+    /// The markers around the function's name, if it is not part of JSON. `json_native`: those around a name that stands
+    /// before the JSON object as well as in it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub function: Function,
     /// The markers around the arguments, if they are not part of a call's JSON.
@@ -416,6 +464,12 @@ pub struct Arguments {
     /// Text after an argument's name whose value is not a string, if it differs from `name_suffix`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub other_name_suffix: String,
+    /// Text between an argument's name and the JSON type of its value. `name_suffix` is then empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub type_prefix: String,
+    /// Text after the JSON type of an argument's value.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub type_suffix: String,
     /// The token before and after a string, in formats that use a token in place of quotes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub quote: String,
@@ -425,6 +479,18 @@ pub struct Arguments {
     /// Text after an argument's value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub value_suffix: String,
+    /// Text before the argument's name where that name stands again after the value. `value_suffix` is then empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub close_prefix: String,
+    /// Text after the name that stands again after the value.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub close_suffix: String,
+    /// Objects are written as tags inside the argument's tag, and lists by repeating a tag.
+    #[serde(skip_serializing_if = "is_false")]
+    pub nested: bool,
+    /// A value may stand between `<![CDATA[` and `]]>`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub cdata: bool,
     /// Text between two arguments.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub separator: String,

@@ -62,6 +62,7 @@ fn by_key(case: &Case<'_>) -> Verdict {
         ("turn", _) => verdict(Informational, "it comes before the model's output, and parsers do not read it"),
         ("reasoning", _) => reasoning(case, name),
         ("content", _) => content(case, name),
+        ("content.header", _) => header(case),
         ("tools" | "tools.function" | "tools.arguments" | "tools.call_id", _) => tools(case, name),
         ("tokens", "preserved") => preserved(case),
         ("tokens", "bos" | "eos") => verdict(
@@ -273,18 +274,39 @@ fn content(case: &Case<'_>, name: &str) -> Verdict {
     if name == "after_calls" {
         return verdict(Compatible, "parsers read text in any order; only grammars depend on it");
     }
+    if name == "label" {
+        return match (text(case.old), text(case.new)) {
+            (Some(old), Some(new)) => marker(old, new, WhiteSpace::Layout),
+            _ => no_rule(case),
+        };
+    }
     if new.mode == ContentMode::Plain {
         return verdict(Compatible, "answers have no markers any more; an old parser reads such text as content too");
     }
     match (name, text(case.old), text(case.new)) {
         ("mode", _, _)
-            if new.mode == ContentMode::WrappedWithReasoning && case.old_spec.content.mode != ContentMode::Plain =>
+            if matches!(new.mode, ContentMode::WrappedWithReasoning | ContentMode::WrappedWithCalls)
+                && case.old_spec.content.mode != ContentMode::Plain =>
         {
             verdict(Compatible, "fewer answers have markers; an old parser reads text without them as content too")
         }
         ("mode", _, _) => verdict(Breaking, "an old parser leaves the markers of some answers in the content"),
         ("start" | "end" | "empty", Some(old), Some(new)) => marker(old, new, WhiteSpace::Layout),
         _ => no_rule(case),
+    }
+}
+
+/// The parts of a header add to what a parser reads, beside what the template writes.
+fn header(case: &Case<'_>) -> Verdict {
+    let part = |value: Option<&Value>| match value {
+        Some(Value::Array(_)) => strings(value).into_iter().map(str::to_owned).collect(),
+        other => text(other).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect::<Vec<String>>(),
+    };
+    let (old, new) = (part(case.old), part(case.new));
+    if new.iter().all(|text| old.contains(text)) {
+        verdict(Compatible, "an old parser reads more headers than are written now")
+    } else {
+        verdict(Breaking, "an old parser does not know the new part of a header and takes it for text")
     }
 }
 
@@ -318,6 +340,12 @@ fn tools(case: &Case<'_>, name: &str) -> Verdict {
         ("tools.fun_name_is_key" | "tools.tools_array_wrapped", _) => {
             verdict(Breaking, "the JSON of a call has another shape")
         }
+        ("tools.args_as_text", _) => verdict(Compatible, "parsers read arguments in both forms; only grammars differ"),
+        ("tools.arguments.nested", _) => verdict(Breaking, "objects and lists are written in another way"),
+        ("tools.arguments.cdata", _) if is_true(case.new) => {
+            verdict(Breaking, "an old parser leaves the brackets of CDATA in the value")
+        }
+        ("tools.arguments.cdata", _) => verdict(Compatible, "an old parser looks for brackets that never come"),
         ("tools.uses_python_dicts", _) => verdict(Breaking, "values are written in another notation"),
         ("tools.call_id.position", _) => verdict(Breaking, "a call's id is written in another place"),
         _ => match (text(case.old), text(case.new)) {
@@ -330,7 +358,7 @@ fn tools(case: &Case<'_>, name: &str) -> Verdict {
 /// What a tool marker of white space only means.
 fn white_space_at(name: &str) -> WhiteSpace {
     match name {
-        "name_suffix" | "value_suffix" | "suffix" => WhiteSpace::Delimiter,
+        "name_suffix" | "value_suffix" | "type_suffix" | "close_suffix" | "suffix" => WhiteSpace::Delimiter,
         _ => WhiteSpace::Layout,
     }
 }

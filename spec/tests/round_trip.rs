@@ -73,15 +73,33 @@ fn complete(spec: &mut FormatSpec) {
         spec.content = Content::default();
     } else {
         spec.content.start.push_str("<a>");
+        spec.content.header.channel.push_str("<c>");
+        spec.content.header.recipient.push_str("to=");
+        spec.content.header.end.push_str("<m>");
     }
     let tools = &mut spec.tools;
     if tools.format == ToolFormat::None {
         *tools = Tools::default();
+        if spec.content.mode == ContentMode::WrappedWithCalls {
+            spec.content.mode = ContentMode::AlwaysWrapped;
+        }
     } else {
         tools.per_call_start.push_str("<call>");
         tools.function.name_suffix.push('>');
         tools.arguments.name_prefix.push_str("<argument=");
-        tools.arguments.value_suffix.push_str("</argument>");
+        let arguments = &mut tools.arguments;
+        if arguments.nested || arguments.cdata {
+            arguments.close_prefix.push_str("</");
+            arguments.close_suffix.push('>');
+            arguments.name_suffix.push('>');
+            arguments.value_suffix.clear();
+        } else {
+            arguments.close_prefix.clear();
+            arguments.close_suffix.clear();
+            arguments.value_suffix.push_str("</argument>");
+        }
+        arguments.type_prefix.clear();
+        arguments.type_suffix.clear();
         tools.name_field.push_str("name");
         tools.args_field.push_str("arguments");
     }

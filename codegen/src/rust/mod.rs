@@ -8,7 +8,8 @@ mod pretty;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use unjinja_runtime::abi_2::{
-    Action, ArgumentKind, Channel, Confirm, Hole, Marker, ModelInfo, Origin, Program, State, StateId, Transition,
+    Action, ArgumentKind, Channel, Confirm, Hole, Marker, ModelInfo, Nesting, Origin, Program, State, StateId,
+    Transition,
 };
 use unjinja_spec::FormatSpec;
 
@@ -282,6 +283,14 @@ fn actions_tokens(actions: &[Action]) -> TokenStream {
         }
         Action::Argument(ArgumentKind::Literal) => quote!(Action::Argument(ArgumentKind::Literal)),
         Action::EndArgument => quote!(Action::EndArgument),
+        Action::NestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(Action::NestedArgument(std::borrow::Cow::Borrowed(#nesting)))
+        }
+        Action::EndNestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(Action::EndNestedArgument(std::borrow::Cow::Borrowed(#nesting)))
+        }
         Action::EndCall => quote!(Action::EndCall),
         Action::EndCallIncomplete => quote!(Action::EndCallIncomplete),
         Action::OpenReasoning => quote!(Action::OpenReasoning),
@@ -290,6 +299,19 @@ fn actions_tokens(actions: &[Action]) -> TokenStream {
         Action::CloseContent => quote!(Action::CloseContent),
     });
     quote!(const { &[#(#tokens),*] })
+}
+
+fn nesting_tokens(nesting: &Nesting) -> TokenStream {
+    let Nesting { python, open, opened, close, closed } = nesting;
+    quote!(const {
+        &Nesting {
+            python: #python,
+            open: text(#open),
+            opened: text(#opened),
+            close: text(#close),
+            closed: text(#closed),
+        }
+    })
 }
 
 /// Which states can be reached in a turn.
@@ -347,6 +369,10 @@ fn marker(marker: &Marker) -> TokenStream {
         }
         Confirm::End => tokens.extend(quote!(.at_end())),
     }
+    if let Some(at) = marker.named {
+        let at = Literal::usize_unsuffixed(at);
+        tokens.extend(quote!(.with_name_at(#at)));
+    }
     if !marker.take {
         tokens.extend(quote!(.peek()));
     }
@@ -359,6 +385,7 @@ fn shape(state: &State) -> Option<TokenStream> {
     let (function, name_field, args) = (&*shape.function_field, &*shape.name_field, &*shape.args_field);
     let keys = shape.keys.iter().map(|key| &**key);
     let (id, key, python, strict) = (&*shape.id_field, shape.name_is_key, shape.python, shape.strict);
+    let (announced, as_text) = (shape.announced, shape.args_as_text);
     Some(quote! {
         /// The keys of a call object.
         static #name: CallShape = CallShape {
@@ -369,6 +396,8 @@ fn shape(state: &State) -> Option<TokenStream> {
             name_is_key: #key,
             python: #python,
             keys: list(const { &[#(text(#keys)),*] }),
+            announced: #announced,
+            args_as_text: #as_text,
             strict: #strict,
         };
     })
@@ -380,12 +409,14 @@ fn step(program: &Program, id: StateId, state: &State) -> TokenStream {
     let markers = if state.transitions.is_empty() { quote!(Markers::NONE) } else { quote!(&#markers) };
     let read = match &state.hole {
         None if state.exact => quote!(io.expect_here(#markers)),
+        None if state.markers.hold_name() => quote!(io.expect_named(#markers)),
         None => quote!(io.expect(#markers)),
         Some(Hole::Text(channel)) => {
             let channel = self::channel(*channel);
             quote!(io.text(#channel, #markers))
         }
         Some(Hole::Name | Hole::Id | Hole::ArgumentName) => quote!(io.name(#markers)),
+        Some(Hole::Value) if state.markers.hold_name() => quote!(io.named_value(#markers)),
         Some(Hole::Value) => quote!(io.value(#markers)),
         Some(Hole::Json) => quote!(io.json_arguments(#markers)),
         Some(Hole::Python) => quote!(io.python_arguments()),
@@ -496,6 +527,14 @@ fn action_tokens(program: &Program, from: StateId, action: &Action, at_marker: b
         Action::Argument(ArgumentKind::Other { python }) => quote!(io.argument_other(#python);),
         Action::Argument(ArgumentKind::Literal) => quote!(io.argument_literal();),
         Action::EndArgument => quote!(io.end_argument();),
+        Action::NestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(io.nested_argument(#nesting);)
+        }
+        Action::EndNestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(io.end_nested_argument(#nesting);)
+        }
         Action::EndCall => quote!(io.end_call();),
         Action::EndCallIncomplete => quote!(io.end_call_incomplete();),
         Action::OpenReasoning => quote!(io.open_reasoning();),

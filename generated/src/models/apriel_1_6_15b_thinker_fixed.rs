@@ -99,6 +99,8 @@ static CALL_SHAPE: CallShape = CallShape {
     name_is_key: false,
     python: false,
     keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
     strict: false,
 };
 

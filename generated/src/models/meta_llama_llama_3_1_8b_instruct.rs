@@ -116,6 +116,8 @@ static CALL_SHAPE: CallShape = CallShape {
     name_is_key: false,
     python: false,
     keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
     strict: true,
 };
 
@@ -128,6 +130,8 @@ static CALL_2_SHAPE: CallShape = CallShape {
     name_is_key: false,
     python: false,
     keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
     strict: true,
 };
 

@@ -47,7 +47,7 @@ const AFTER_ARGUMENTS: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_PER_CALL_END: StateId = StateId(6);
 
-/// The markers of this state: `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|start|>assistant"),
@@ -55,131 +55,173 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
         Marker::new("<|channel|>final<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new(
+            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+        ),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
     ]
 });
 
-/// The markers of this state: `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+/// The markers of this state: `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|channel|>analysis<|message|>"),
         Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
         Marker::new("<|channel|>final<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new(
+            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+        ),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+/// The markers of this state: `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|end|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
     ]
 });
 
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|channel|>analysis<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|constrain|>json<|message|>`, `<|message|>`; compared with the text at the current position.
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
-        Marker::new("<|constrain|>json<|message|>"),
         Marker::new("<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|constrain|>json<|message|>").layout(" ", ""),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
+        Marker::new("json<|message|>").layout(" ", ""),
+        Marker::new("<|channel|>analysis json<|message|>"),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`; compared with the text at the current position.
 static ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|channel|>analysis<|message|>"),
         Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
         Marker::new("<|channel|>final<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new(
+            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+        ),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|call|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|channel|>analysis<|message|>"),
         Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
         Marker::new("<|channel|>final<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new(
+            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+        ),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
     ]
 });
 
-/// The markers of this state: `to=functions.`, `<|start|>assistant to=functions.`, `<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|return|>`, `<|end|>`; compared with the text at the current position.
+/// The markers of this state: `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|channel|>analysis<|message|>"),
         Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
         Marker::new("<|channel|>final<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
         Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new(
+            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+        ),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
     ]
@@ -232,80 +274,128 @@ pub static PROGRAM: Program = Program {
                                 REASONING,
                             ),
                             Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                REASONING,
-                            ),
+                                    "reasoning.start",
+                                    const { &[Action::OpenReasoning] },
+                                    REASONING,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
+                                    "content.end",
+                                    const { &[Action::CloseContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -323,80 +413,128 @@ pub static PROGRAM: Program = Program {
                                 REASONING,
                             ),
                             Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                REASONING,
-                            ),
+                                    "reasoning.start",
+                                    const { &[Action::OpenReasoning] },
+                                    REASONING,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
+                                    "content.end",
+                                    const { &[Action::CloseContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -417,30 +555,35 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -456,35 +599,53 @@ pub static PROGRAM: Program = Program {
                                 ARGUMENTS,
                             ),
                             Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -499,80 +660,128 @@ pub static PROGRAM: Program = Program {
                                 AFTER_PER_CALL_END,
                             ),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::EndCall, Action::OpenReasoning] },
                                 REASONING,
                             ),
                             Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCall, Action::OpenReasoning] },
-                                REASONING,
-                            ),
+                                    "reasoning.start",
+                                    const { &[Action::EndCall, Action::OpenReasoning] },
+                                    REASONING,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::EndCall, Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::EndCall, Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.end",
-                                const { &[Action::EndCall, Action::CloseContent] },
-                                CONTENT,
-                            ),
+                                    "content.end",
+                                    const { &[Action::EndCall, Action::CloseContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -593,80 +802,128 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::EndCall, Action::OpenReasoning] },
                                 REASONING,
                             ),
                             Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCall, Action::OpenReasoning] },
-                                REASONING,
-                            ),
+                                    "reasoning.start",
+                                    const { &[Action::EndCall, Action::OpenReasoning] },
+                                    REASONING,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::EndCall, Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::EndCall, Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::EndCall, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::EndCall, Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.end",
-                                const { &[Action::EndCall, Action::CloseContent] },
-                                CONTENT,
-                            ),
+                                    "content.end",
+                                    const { &[Action::EndCall, Action::CloseContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -683,80 +940,128 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
                                 REASONING,
                             ),
                             Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                REASONING,
-                            ),
+                                    "reasoning.start",
+                                    const { &[Action::OpenReasoning] },
+                                    REASONING,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
+                                    "content.end",
+                                    const { &[Action::CloseContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -771,10 +1076,9 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "to=functions." call | "<|start|>assistant to=functions." call | "<|channel|>commentary to=functions." call | "<|start|>assistant<|channel|>commentary to=functions." call | "<|channel|>analysis to=functions." call | "<|start|>assistant<|channel|>analysis to=functions." call
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments
+pub const GRAMMAR: &str = r#"root ::= "to=functions." call
+call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" layout object more
 layout ::= [\t\n\r ]{0,20}
-arguments ::= layout object more
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -792,9 +1096,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "<|call|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout ("<|return|>" | "<|end|>") end | layout
-more-2 ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout ("<|return|>" | "<|end|>") end | layout
-end ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|channel|>analysis to=functions." | "<|start|>assistant<|channel|>analysis to=functions.") call | layout
+more ::= layout "<|call|>" more-2 | layout "to=functions." call | layout "<|return|>" end | layout
+more-2 ::= layout "to=functions." call | layout "<|return|>" end | layout
+end ::= layout "to=functions." call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -833,12 +1137,12 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0 | 3..=10) => Flow::Go(CONTENT),
+                    Found::Marker(0 | 3..=16) => Flow::Go(CONTENT),
                     Found::Marker(1 | 2) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(17..=22) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -852,8 +1156,8 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(2..=9) => Flow::Go(CONTENT),
-                    Found::Marker(10..=15) => {
+                    Found::Marker(2..=15) => Flow::Go(CONTENT),
+                    Found::Marker(16..=21) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -877,7 +1181,7 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=6) => {
+                    Found::Marker(0..=8) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
@@ -901,7 +1205,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(8..=15) => {
+                    Found::Marker(8..=21) => {
                         io.end_call();
                         Flow::Go(CONTENT)
                     }
@@ -926,7 +1230,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(9..=16) => {
+                    Found::Marker(9..=22) => {
                         io.end_call();
                         Flow::Go(CONTENT)
                     }
@@ -947,7 +1251,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
-                    Found::Marker(8..=15) => Flow::Go(CONTENT),
+                    Found::Marker(8..=21) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }

@@ -5,17 +5,20 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, StateId};
+use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Marker, StateId};
 
 use super::{Call, NodeKey, Offered, Position, Turn, is_irrelevant, spaced_before};
 use crate::graph::{Alternative, NodeId, Piece};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
-use crate::values::NO_STRING;
-use crate::{Expr, choice, option, text};
+use crate::values::{NAME, NO_STRING};
+use crate::{Expr, choice, option, repeat, sequence, text};
 
 /// References and combinations of schemas are followed at most so deep.
 const MAX_DEPTH: usize = 16;
+
+/// The key of a bracket around a value.
+const BRACKET: &str = "tools.arguments";
 
 /// Which argument is written.
 #[derive(Clone, Copy)]
@@ -96,9 +99,14 @@ impl<'a> Turn<'a> {
         };
         let mut alternatives: Vec<Alternative> = Vec::new();
         let mut next_state: Option<StateId> = None;
+        let mut nested = None;
         for (marker, transition) in self.transitions(Position::new(state)) {
             let kind = transition.actions.iter().find_map(|action| match action {
                 Action::Argument(kind) => Some(*kind),
+                Action::NestedArgument(nesting) => {
+                    nested = Some(nesting);
+                    Some(ArgumentKind::BySchema { python: nesting.python })
+                }
                 _ => None,
             })?;
             let mut lead: Alternative = vec![Piece::Expr(name.clone())];
@@ -106,7 +114,8 @@ impl<'a> Turn<'a> {
                 lead.push(self.space());
             }
             lead.push(Piece::Expr(text(marker.consumed())));
-            let (values, next) = self.argument_value(transition.next, kind, &marker.after, tool, argument)?;
+            let (values, next) =
+                self.argument_value(transition.next, kind, &marker.after, nested.is_some(), tool, argument)?;
             if next_state.is_some_and(|other| other != next) {
                 return None;
             }
@@ -114,7 +123,19 @@ impl<'a> Turn<'a> {
             alternatives
                 .extend(values.into_iter().map(|value| lead.iter().cloned().chain(value).collect::<Alternative>()));
         }
-        Some((self.graph.filled(label, alternatives), next_state?))
+        let one = self.graph.filled(label.clone(), alternatives);
+        let node = match nested {
+            Some(nesting) if matches!(argument, Argument::Property(_, property) if may_be(property, Types::ARRAY)) => {
+                // A list is the same argument again.
+                let list = self.graph.filled(label.clone(), Vec::new());
+                let more =
+                    vec![Piece::Node(one), self.space(), Piece::Expr(text(nesting.open.clone())), Piece::Node(list)];
+                self.graph.fill(list, label, None, vec![vec![Piece::Node(one)], more]);
+                list
+            }
+            _ => one,
+        };
+        Some((node, next_state?))
     }
 
     /// The alternatives for what comes after an argument's name (markers, the value, the closing marker) and the state
@@ -124,6 +145,7 @@ impl<'a> Turn<'a> {
         mut state: StateId,
         kind: ArgumentKind,
         mut layout: &'a str,
+        nested: bool,
         tool: &ToolRules,
         argument: Argument<'_>,
     ) -> Option<(Vec<Alternative>, StateId)> {
@@ -131,15 +153,27 @@ impl<'a> Turn<'a> {
         // Formats have at most a few markers between a name and its value.
         for _ in 0..8 {
             let transitions = self.transitions(Position::new(state));
-            let next = match &self.state(state).hole {
-                Some(Hole::Literal(_)) => self.state(state).otherwise.as_ref()?.next,
+            let here = self.state(state);
+            let next = match &here.hole {
+                Some(Hole::Literal(_)) => here.otherwise.as_ref()?.next,
                 _ => transitions.first()?.1.next,
             };
-            match &self.state(state).hole {
-                None if transitions
-                    .iter()
-                    .all(|(_, transition)| transition.next == next && is_irrelevant(transition)) =>
-                {
+            let alike = transitions.iter().all(|(_, transition)| transition.next == next && is_irrelevant(transition));
+            match &here.hole {
+                // The value stands between brackets, or alone.
+                None if alike && here.otherwise.is_some() => {
+                    let alone = here.otherwise.as_ref()?.next;
+                    let (within, after) = self.argument_value(next, kind, "", nested, tool, argument)?;
+                    let (plain, after_plain) = self.argument_value(alone, kind, layout, nested, tool, argument)?;
+                    if after != after_plain {
+                        return None;
+                    }
+                    let bracket = Piece::Expr(text(transitions.first()?.0.core.clone()));
+                    let within = within.into_iter().map(|value| [vec![bracket.clone()], value].concat());
+                    let all = within.chain(plain).map(|value| [lead.clone(), value].concat()).collect();
+                    return Some((all, after));
+                }
+                None if alike => {
                     lead.push(self.space());
                     lead.push(Piece::Expr(choice(transitions.iter().map(|(marker, _)| text(marker.core.clone())))));
                     layout = &transitions[0].0.after;
@@ -157,14 +191,21 @@ impl<'a> Turn<'a> {
                     lead.push(Piece::Expr(value));
                     return Some((vec![lead], next));
                 }
-                Some(Hole::Value)
-                    if transitions
-                        .iter()
-                        .all(|(_, transition)| transition.next == next && is_irrelevant(transition)) =>
-                {
-                    let values = self.raw_value(state, kind, layout, tool, argument);
+                Some(Hole::Value) if alike => {
+                    let values = self.raw_value(state, kind, layout, nested, tool, argument);
+                    let bracketed = transitions.first()?.1.key == BRACKET;
+                    let (end, next) = if bracketed {
+                        // What closes the argument follows the bracket.
+                        let closers = self.closers(next, argument);
+                        (
+                            vec![self.space(), Piece::Expr(closers)],
+                            self.transitions(Position::new(next)).first()?.1.next,
+                        )
+                    } else {
+                        (Vec::new(), next)
+                    };
                     let alternatives =
-                        values.into_iter().map(|value| lead.iter().cloned().chain(value).collect()).collect();
+                        values.into_iter().map(|value| [lead.clone(), value, end.clone()].concat()).collect();
                     return Some((alternatives, next));
                 }
                 _ => return None,
@@ -179,16 +220,17 @@ impl<'a> Turn<'a> {
         state: StateId,
         kind: ArgumentKind,
         layout: &str,
+        nested: bool,
         tool: &ToolRules,
         argument: Argument<'_>,
     ) -> Vec<Alternative> {
-        let any = vec![Piece::Node(self.graph.node(NodeKey::Value(state, 0)))];
+        let any = self.any_text(state, argument);
         let Argument::Property(_, property) = argument else {
             return match kind {
                 ArgumentKind::Other { python } => {
                     let syntax = if python { Syntax::Python } else { Syntax::Json };
                     let value = self.values.any_but_text(&mut self.builder, syntax);
-                    value.into_iter().map(|value| self.closed(state, value)).collect()
+                    value.into_iter().map(|value| self.closed(state, argument, value)).collect()
                 }
                 _ => vec![any],
             };
@@ -216,13 +258,13 @@ impl<'a> Turn<'a> {
                         _ => None,
                     });
                     let texts: Vec<Expr> = texts.map(text).collect();
-                    alternatives.push(self.exactly(state, layout, choice(texts)));
+                    alternatives.push(self.exactly(state, layout, argument, choice(texts)));
                 }
                 None if has_format(&property.schema) && property.types == Types::STRING => {
                     let stop = self.state(state).markers.list().first().and_then(|marker| marker.core.chars().next());
                     let syntax = Syntax::Raw { quote: String::new(), stop: stop.unwrap_or('<') };
                     let value = self.typed(tool, &property.name, &property.schema, syntax);
-                    alternatives.extend(value.map(|value| self.exactly(state, layout, value)));
+                    alternatives.extend(value.map(|value| self.exactly(state, layout, argument, value)));
                 }
                 None => {
                     self.values.note_text(&tool.name, &property.name, &property.schema);
@@ -239,29 +281,63 @@ impl<'a> Turn<'a> {
                 false => property.schema.clone(),
             };
             if let Some(value) = self.typed(tool, &property.name, &schema, syntax) {
-                alternatives.push(self.closed(state, value));
+                alternatives.push(self.closed(state, argument, value));
             }
+        }
+        if nested && !as_text && may_be(property, Types::OBJECT | Types::ARRAY) {
+            let path = format!("/properties/{}", property.name);
+            self.values.note(&tool.name, &path, "type", "an object in tags is raw text to the grammar");
+            alternatives.push(self.any_text(state, argument));
         }
         alternatives
     }
 
+    /// Any text, and the marker that closes it.
+    fn any_text(&mut self, state: StateId, argument: Argument<'_>) -> Alternative {
+        let named = self.state(state).markers.list().iter().find_map(|marker| Some((marker, marker.named?)));
+        let Some((marker, at)) = named else {
+            return vec![Piece::Node(self.graph.node(NodeKey::Value(state, 0)))];
+        };
+        match argument {
+            Argument::Property(_, property) => {
+                let name = self.name_index(&property.name);
+                vec![Piece::Node(self.graph.node(NodeKey::Named(state, name, 0)))]
+            }
+            // A grammar cannot say that two names are the same. So the text ends at the closer of any argument.
+            Argument::Any => {
+                let rest = text(marker.core.get(at..).unwrap_or_default().to_owned());
+                let name = repeat(self.name_class(state), 1, Some(NAME));
+                let before = Piece::Node(self.graph.node(NodeKey::Named(state, usize::MAX, 0)));
+                vec![before, Piece::Expr(name), Piece::Expr(rest)]
+            }
+        }
+    }
+
     /// A value with any white space around it, and the marker that closes it.
-    fn closed(&mut self, state: StateId, value: Expr) -> Alternative {
+    fn closed(&mut self, state: StateId, argument: Argument<'_>, value: Expr) -> Alternative {
         let space = self.space();
-        let closers = self.closers(state);
+        let closers = self.closers(state, argument);
         vec![space.clone(), Piece::Expr(value), space, Piece::Expr(closers)]
     }
 
     /// A text with the white space around it that the template writes, if any, and the marker that closes it.
-    fn exactly(&mut self, state: StateId, layout: &str, value: Expr) -> Alternative {
+    fn exactly(&mut self, state: StateId, layout: &str, argument: Argument<'_>, value: Expr) -> Alternative {
         let markers = self.state(state).markers.list();
         let before = markers.first().map_or("", |marker| &*marker.before);
-        let parts = [option(text(layout)), value, option(text(before)), self.closers(state)];
+        let parts = [option(text(layout)), value, option(text(before)), self.closers(state, argument)];
         parts.into_iter().map(Piece::Expr).collect()
     }
 
-    fn closers(&self, state: StateId) -> Expr {
-        choice(self.state(state).markers.list().iter().map(|marker| text(marker.consumed())))
+    fn closers(&self, state: StateId, argument: Argument<'_>) -> Expr {
+        let closer = |marker: &Marker| match (argument, marker.named) {
+            (Argument::Property(_, property), _) if marker.take => text(marker.core_for(&property.name)),
+            (Argument::Any, Some(at)) => {
+                let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
+                sequence([text(before), repeat(self.name_class(state), 1, Some(NAME)), text(after)])
+            }
+            _ => text(marker.consumed()),
+        };
+        choice(self.transitions(Position::new(state)).iter().map(|(marker, _)| closer(marker)))
     }
 
     /// A value that fits a schema. `None` if there is none.
@@ -269,6 +345,11 @@ impl<'a> Turn<'a> {
         let hint = format!("{}-{hint}", tool.name);
         self.values.typed(&mut self.builder, &tool.name, &hint, &tool.parameters, schema, syntax)
     }
+}
+
+/// Whether a property may have one of these types.
+fn may_be(property: &Property, types: Types) -> bool {
+    property.types.is_unknown() || property.types.intersects(types)
 }
 
 /// Whether a string has a format and no other limit. Those others cannot be expressed for raw text.

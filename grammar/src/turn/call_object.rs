@@ -22,23 +22,38 @@ impl Turn<'_> {
         }
     }
 
-    /// A call as one object that holds the name and the arguments.
-    pub(super) fn object(&mut self, shape: &CallShape) -> Option<Expr> {
+    /// A call as one object that holds the name and the arguments. If the name is already written, it is that of `call`.
+    pub(super) fn object(&mut self, shape: &CallShape, call: Call) -> Option<Expr> {
+        let named = match call {
+            Call::Tool(number, _) if shape.announced => Some(number),
+            _ => None,
+        };
         let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
         match &self.limits.offered {
             None => None,
             Some(Offered::Any) => {
                 let name = self.values.any_name(&mut self.builder, syntax.clone());
-                let arguments = self.values.any_object(&mut self.builder, syntax);
+                let arguments = match shape.args_as_text {
+                    true => self.values.any_text(&mut self.builder),
+                    false => self.values.any_object(&mut self.builder, syntax),
+                };
                 Some(self.call_object(shape, name, arguments, true))
             }
             Some(Offered::These(tools)) => {
                 let tools = Rc::clone(tools);
                 let mut calls = Vec::with_capacity(tools.len());
-                for tool in tools.iter() {
-                    let Some(arguments) = self.typed(tool, "arguments", &tool.parameters, syntax.clone()) else {
+                for (number, tool) in tools.iter().enumerate() {
+                    if named.is_some_and(|named| named != number) {
                         continue;
+                    }
+                    let arguments = if shape.args_as_text {
+                        let why = "the arguments are JSON text in a string, for which the schema is not expressed";
+                        self.values.note(&tool.name, "", "type", why);
+                        Some(self.values.any_text(&mut self.builder))
+                    } else {
+                        self.typed(tool, "arguments", &tool.parameters, syntax.clone())
                     };
+                    let Some(arguments) = arguments else { continue };
                     let name = self.values.exact(&mut self.builder, &tool.name, syntax.clone());
                     let call = self.call_object(shape, name, arguments, tool.has_required());
                     calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());

@@ -34,7 +34,12 @@ impl<'a> Turn<'a> {
         if let Some((transition, to)) = otherwise
             && !(self.text_is_over(at) && is_text(self, transition))
         {
-            alternatives.push(vec![self.to(to)]);
+            let mut alternative = vec![self.to(to)];
+            // The name of a further call follows the white space between calls.
+            if transition.does(&Action::Speculate) && self.state(to.state).hole == Some(Hole::Name) {
+                alternative.insert(0, self.space());
+            }
+            alternatives.push(alternative);
         }
         self.end(at, node, &mut alternatives);
         alternatives

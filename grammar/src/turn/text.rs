@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use unjinja_runtime::abi_2::{Confirm, Hole, Marker};
+use unjinja_runtime::abi_2::{Confirm, Hole, Marker, Text};
 
 use super::{Alternative, NodeKey, Piece, Position, Table, Turn};
 use crate::text;
@@ -15,6 +15,7 @@ impl Turn<'_> {
         let key = match key {
             NodeKey::Text(at, _) => NodeKey::Text(at, 0),
             NodeKey::Value(state, _) => NodeKey::Value(state, 0),
+            NodeKey::Named(state, name, _) => NodeKey::Named(state, name, 0),
             NodeKey::Position(_) => key,
         };
         if let Some(table) = self.tables.get(&key) {
@@ -22,25 +23,33 @@ impl Turn<'_> {
         }
         let at = match key {
             NodeKey::Text(at, _) | NodeKey::Position(at) => at,
-            NodeKey::Value(state, _) => Position::new(state),
+            NodeKey::Value(state, _) | NodeKey::Named(state, ..) => Position::new(state),
         };
+        let name = match key {
+            NodeKey::Named(_, name, _) => self.names.get(name).cloned(),
+            _ => None,
+        };
+        let transitions = self.transitions(at);
+        let cores: Vec<Text> = transitions.iter().map(|(marker, _)| core(marker, name.as_deref())).collect();
         let mut stops: Vec<Stop<'_>> = Vec::new();
         let mut exits: Vec<Vec<Position>> = Vec::new();
-        for (marker, transition) in self.transitions(at) {
-            if marker.core.is_empty() {
+        for ((marker, transition), core) in transitions.into_iter().zip(&cores) {
+            if core.is_empty() {
                 continue;
             }
             let to = self.allowed_target(at, marker, transition);
             if to.is_none() && may_be_text(marker) {
                 continue;
             }
-            let number = stops.iter().position(|stop| stop.core == marker.core).unwrap_or(stops.len());
+            let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
             if number == stops.len() {
                 let confirm = match &marker.confirm {
+                    // Only a part of the marker: what follows is the name.
+                    Confirm::Next(_) if core.len() < marker.core.len() => Vec::new(),
                     Confirm::Next(cores) => cores.iter().map(|core| &**core).collect(),
                     _ => Vec::new(),
                 };
-                stops.push(Stop { core: &marker.core, confirm, peek: !marker.take });
+                stops.push(Stop { core, confirm, peek: !marker.take });
                 exits.push(Vec::new());
             }
             exits[number].extend(to);
@@ -80,7 +89,7 @@ impl Turn<'_> {
     }
 
     fn exits(&mut self, key: NodeKey, exits: &[Position], char: Option<Piece>) -> Vec<Alternative> {
-        if let NodeKey::Value(..) = key {
+        if let NodeKey::Value(..) | NodeKey::Named(..) = key {
             return vec![char.into_iter().collect()];
         }
         exits.iter().map(|to| char.iter().cloned().chain([self.to(*to)]).collect()).collect()
@@ -96,8 +105,17 @@ impl Turn<'_> {
             }
             NodeKey::Text(at, _) => NodeKey::Text(at, index),
             NodeKey::Value(state, _) => NodeKey::Value(state, index),
+            NodeKey::Named(state, name, _) => NodeKey::Named(state, name, index),
             NodeKey::Position(at) => NodeKey::Position(at),
         }
+    }
+}
+
+/// The core of a marker with this name in its place. Without a name: the part of the core before it.
+fn core(marker: &Marker, name: Option<&str>) -> Text {
+    match (name, marker.named) {
+        (None, Some(at)) => marker.core.get(..at).unwrap_or_default().to_owned().into(),
+        (name, _) => marker.core_for(name.unwrap_or_default()),
     }
 }
 

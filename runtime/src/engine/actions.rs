@@ -90,16 +90,19 @@ impl Io<'_> {
         let tool = calls.open.as_ref().and_then(|call| call.tool);
         let argument = self.captured.unwrap_or_else(|| cursor.capture.as_str());
         let types = tool.map_or(Types::UNKNOWN, |tool| self.options.tools.types_of(tool, argument));
+        self.begin_argument();
         self.begin_tagged(types, python);
     }
 
     /// The text that was read is an argument's name. A string follows, as raw text.
     pub fn argument_text(&mut self) {
+        self.begin_argument();
         self.begin_tagged(Types::STRING, false);
     }
 
     /// The text that was read is an argument's name. Raw text follows that is no string.
     pub fn argument_other(&mut self, python: bool) {
+        self.begin_argument();
         self.begin_tagged(Types::NOT_STRING, python);
     }
 
@@ -109,8 +112,8 @@ impl Io<'_> {
         self.memory.readers.reading = Reading::Nothing;
     }
 
-    fn begin_tagged(&mut self, types: Types, python: bool) {
-        self.begin_argument();
+    /// Raw text follows, of one of these types.
+    pub(super) fn begin_tagged(&mut self, types: Types, python: bool) {
         let readers = &mut self.memory.readers;
         readers.reading = Reading::Tagged;
         readers.abort = Some(|readers, out| {

@@ -30,6 +30,8 @@ pub(super) struct OpenCall {
     /// The tool of that name, by its position in the options.
     pub(super) tool: Option<usize>,
     pub(super) written: Written,
+    /// The last member is a list whose next item may follow.
+    pub(super) list: bool,
     malformed: bool,
 }
 
@@ -75,14 +77,18 @@ impl CallBuilder {
         if index > 0 && !options.parallel_tool_calls {
             emitter.note(DiagnosticKind::ParallelCall, Some(index), "", sink);
         }
-        self.open = Some(OpenCall { index, tool, written: Written::Nothing, malformed: false });
+        self.open = Some(OpenCall { index, tool, written: Written::Nothing, list: false, malformed: false });
         self.id.clear();
     }
 
     /// Begins the next member of the arguments: writes its key.
     pub(super) fn begin_argument(&mut self, name: Option<&str>, emitter: &mut Emitter, sink: Sink<'_>) {
         let first = self.open.as_ref().is_none_or(|call| call.written == Written::Nothing);
+        let list = self.open.as_mut().is_some_and(|call| std::mem::take(&mut call.list));
         let out = &mut emitter.arguments;
+        if list {
+            out.push(b']');
+        }
         out.extend_from_slice(if first { b"{\"" } else { b", \"" });
         let name = name.unwrap_or_else(|| self.argument.as_str());
         escape_bytes_into(name.as_bytes(), out);
@@ -149,6 +155,7 @@ impl CallBuilder {
         if complete {
             match call.written {
                 Written::Nothing => emitter.arguments.extend_from_slice(b"{}"),
+                Written::Members if call.list => emitter.arguments.extend_from_slice(b"]}"),
                 Written::Members => emitter.arguments.push(b'}'),
                 Written::Whole => {}
             }

@@ -63,9 +63,11 @@ impl Interpreter {
         let markers = &*here.markers;
         match &here.hole {
             None if here.exact => io.expect_here(markers),
+            None if markers.hold_name() => io.expect_named(markers),
             None => io.expect(markers),
             Some(Hole::Text(channel)) => io.text(*channel, markers),
             Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(markers),
+            Some(Hole::Value) if markers.hold_name() => io.named_value(markers),
             Some(Hole::Value) => io.value(markers),
             Some(Hole::Json) => io.json_arguments(markers),
             Some(Hole::Python) => io.python_arguments(),
@@ -119,6 +121,8 @@ impl Interpreter {
                 Action::Argument(ArgumentKind::Other { python }) => io.argument_other(*python),
                 Action::Argument(ArgumentKind::Literal) => io.argument_literal(),
                 Action::EndArgument => io.end_argument(),
+                Action::NestedArgument(nesting) => io.nested_argument(nesting),
+                Action::EndNestedArgument(nesting) => io.end_nested_argument(nesting),
                 Action::EndCall => io.end_call(),
                 Action::EndCallIncomplete => io.end_call_incomplete(),
                 Action::OpenReasoning => io.open_reasoning(),

@@ -1,6 +1,7 @@
 //! The readers of values, kept from one value to the next, and which of them is in the middle of one.
 
 use crate::inline_string::InlineString;
+use crate::program::Markers;
 use crate::readers::call_object::CallObject;
 use crate::readers::json::Scanner;
 use crate::readers::tagged::TaggedReader;
@@ -16,6 +17,10 @@ pub(crate) struct ValueReaders {
     pub(super) quote_tokens: quote_tokens::Translator,
     pub(super) object: CallObject,
     pub(super) tagged: TaggedReader,
+    /// The markers of the state, with the name of the open argument in them.
+    pub(super) named: Option<Box<Markers>>,
+    /// The value is a further item of a list.
+    pub(super) item: bool,
     /// The token that strings stand between.
     pub(super) quote: InlineString,
     /// Writes the rest of a tagged value if the text ends inside it. A pointer, because only programs with such values link

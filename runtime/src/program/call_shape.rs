@@ -29,6 +29,10 @@ pub struct CallShape {
     pub python: bool,
     /// Other keys that the format writes.
     pub keys: List<Text>,
+    /// The name also stands before the object, where it announced the call.
+    pub announced: bool,
+    /// The template writes the arguments as JSON text in a string. Only grammars need to know.
+    pub args_as_text: bool,
     /// No marker announces the call. Only an offered name makes the object a call, and before the name only the keys
     /// above may come.
     pub strict: bool,
@@ -43,7 +47,13 @@ impl CallShape {
             () if is(&self.id_field) => Role::Id,
             () if self.name_is_key => Role::NameAsKey,
             () if depth == 1 && is(&self.function_field) => Role::Function,
-            () if nested && is(&self.name_field) => Role::Name,
+            () if nested && is(&self.name_field) => {
+                if self.announced {
+                    Role::Other
+                } else {
+                    Role::Name
+                }
+            }
             () if nested && is(&self.args_field) => Role::Arguments,
             () => Role::Other,
         }

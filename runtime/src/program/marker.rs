@@ -17,6 +17,8 @@ pub struct Marker {
     pub confirm: Confirm,
     /// Whether the core is consumed, or left for the next state to read.
     pub take: bool,
+    /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.
+    pub named: Option<usize>,
 }
 
 impl Marker {
@@ -28,6 +30,7 @@ impl Marker {
             after: Cow::Borrowed(""),
             confirm: Confirm::Nothing,
             take: true,
+            named: None,
         }
     }
 
@@ -53,6 +56,20 @@ impl Marker {
     /// The text that the marker consumes: its core, or nothing if the core is left for the next state.
     pub fn consumed(&self) -> &str {
         if self.take { &self.core } else { "" }
+    }
+
+    /// Puts the name of the open argument into the core, at this offset.
+    pub const fn with_name_at(mut self, at: usize) -> Self {
+        self.named = Some(at);
+        self
+    }
+
+    /// The core with this name in its place; the core itself if no name stands in it.
+    pub fn core_for(&self, name: &str) -> Text {
+        match self.named.and_then(|at| self.core.split_at_checked(at)) {
+            Some((before, after)) => Cow::Owned([before, name, after].concat()),
+            None => self.core.clone(),
+        }
     }
 
     /// Leaves the core for the next state to read.

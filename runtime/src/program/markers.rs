@@ -69,6 +69,17 @@ impl Markers {
         &self.list
     }
 
+    /// Whether one of the markers holds the name of the open argument.
+    pub fn hold_name(&self) -> bool {
+        self.list.iter().any(|marker| marker.named.is_some())
+    }
+
+    /// The markers with this name where they hold the name of the open argument, and a search for them.
+    pub(crate) fn with_name(&self, name: &str) -> Self {
+        let named = |marker: &Marker| Marker { core: marker.core_for(name), named: None, ..marker.clone() };
+        Self::of(self.list.iter().map(named).collect::<Vec<_>>().into()).searched()
+    }
+
     /// Adds the fastest search for the markers.
     pub const fn searched(self) -> Self {
         let mut markers = self;

@@ -157,7 +157,9 @@ impl CallObject {
             return (Part::Written, 0);
         }
         let mut taken = 0;
-        if self.at == At::Before
+        if shape.announced {
+            self.named = true;
+        } else if self.at == At::Before
             && let Some((head, count)) = fast_paths::attempt(|| self.usual_head::<S>(shape, bytes))
         {
             return (Part::Name(Some(head)), count);

@@ -23,6 +23,8 @@ pub(crate) struct TaggedReader {
     python: bool,
     /// The opening quote was written. The rest of the text belongs to the string.
     in_text: bool,
+    /// Whether the text may be tags that hold an object. Such text is held to its end.
+    tag: Tag,
     /// The text so far, until its type is decided.
     held: Vec<u8>,
     json: Candidate<Scanner>,
@@ -32,6 +34,16 @@ pub(crate) struct TaggedReader {
     carry: Utf8Carry,
     invalid_utf8: bool,
     mismatch: bool,
+}
+
+/// Whether a text may be tags that hold an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Tag {
+    #[default]
+    No,
+    /// If its first byte but white space is this one.
+    Perhaps(u8),
+    Yes,
 }
 
 /// Within this many bytes it usually shows that a text is not JSON.
@@ -65,6 +77,7 @@ impl TaggedReader {
         self.types = types;
         self.python = python;
         self.in_text = false;
+        self.tag = Tag::No;
         self.held.clear();
         self.json.reader.reset();
         self.json.alive = true;
@@ -76,6 +89,16 @@ impl TaggedReader {
         self.carry = Utf8Carry::new();
         self.invalid_utf8 = false;
         self.mismatch = false;
+    }
+
+    /// The text may be tags that hold an object, the first of which begins with this byte. Such text is held to its end.
+    pub(crate) fn hold_tags(&mut self, first: u8) {
+        self.tag = Tag::Perhaps(first);
+    }
+
+    /// The whole text, if it is held.
+    pub(crate) fn held(&self) -> Option<&[u8]> {
+        (!self.in_text).then_some(&self.held)
     }
 
     /// There is text: appends the part of the JSON that is already certain.
@@ -102,13 +125,26 @@ impl TaggedReader {
         }
         self.held.extend_from_slice(text);
         // Text that cannot be a string waits for its end anyway.
-        if !self.types.has_string() {
+        if !self.types.has_string() || self.holds_tags(text) {
             return;
         }
         self.consider(text);
         if !self.json.alive && !self.literal.alive {
             self.begin_text(out);
         }
+    }
+
+    /// Whether the text is held because it may be tags. `text` are its next bytes.
+    fn holds_tags(&mut self, text: &[u8]) -> bool {
+        if let Tag::Perhaps(tag) = self.tag
+            && let Some(&first) = text.iter().find(|&&byte| !is_space(byte))
+        {
+            self.tag = if first == tag { Tag::Yes } else { Tag::No };
+            // A tag is neither JSON nor a literal.
+            self.json.alive &= first != tag;
+            self.literal.alive &= first != tag;
+        }
+        self.tag == Tag::Yes
     }
 
     /// The text is complete: appends the rest of the JSON.

@@ -40,6 +40,11 @@ impl Arguments {
     }
 }
 
+/// The types that a schema allows; references point into `root`.
+pub(super) fn types_at(root: &Value, schema: &Value) -> Types {
+    Resolver { root, path: Vec::new(), budget: BUDGET }.types(schema)
+}
+
 struct Resolver<'s> {
     root: &'s Value,
     /// The references that are being followed, so that none is followed inside itself.

@@ -68,7 +68,7 @@ pub fn states(program: &Program) -> Vec<StateView> {
         let state = &program.states[index];
         let markers = state.arrows().map(|(marker, transition)| MarkerView {
             key: transition.key,
-            text: marker.core.to_string(),
+            text: marker.core_for("NAME").into_owned(),
             before: marker.before.to_string(),
             after: marker.after.to_string(),
             confirmed_by: match &marker.confirm {
@@ -127,7 +127,8 @@ fn does(action: &Action) -> Option<String> {
         Action::Argument(ArgumentKind::Text) => "begin an argument that is a string".to_owned(),
         Action::Argument(ArgumentKind::Other { .. }) => "begin an argument that is no string".to_owned(),
         Action::Argument(ArgumentKind::Literal) => "begin an argument that is a literal".to_owned(),
-        Action::EndArgument => "end the argument".to_owned(),
+        Action::NestedArgument(_) => "begin an argument, typed by the schema, that may hold tags".to_owned(),
+        Action::EndArgument | Action::EndNestedArgument(_) => "end the argument".to_owned(),
         Action::EndCall => "end the call".to_owned(),
         Action::EndCallIncomplete => "end the call, incomplete".to_owned(),
         Action::OpenReasoning => "open reasoning".to_owned(),

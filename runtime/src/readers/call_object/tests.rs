@@ -13,6 +13,8 @@ const FLAT: CallShape = CallShape {
     python: false,
     keys: list(&[]),
     strict: false,
+    announced: false,
+    args_as_text: false,
 };
 fn nested() -> CallShape {
     CallShape { function_field: text("function"), ..FLAT }

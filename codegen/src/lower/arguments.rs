@@ -1,0 +1,111 @@
+//! Arguments that are written one by one, each with its name and its value.
+
+use std::borrow::Cow;
+
+use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Nesting, Origin};
+use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
+
+use super::build::{confirmed, hole, is_empty, literal, marker, sequence};
+use super::source::Source;
+use crate::plan::{Expr, Literal, Role};
+
+/// The brackets of CDATA.
+const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
+
+/// The JSON types that a template writes beside a value that is no string.
+const OTHER_TYPES: [&str; 6] = ["number", "integer", "boolean", "object", "array", "null"];
+
+/// One argument: its name and its value.
+pub(super) fn argument(spec: &Source<'_>) -> Expr {
+    let tools = &spec.tools;
+    let arguments = &tools.arguments;
+    let inner = |key| marker(spec, key, Role::Inner);
+    let python = tools.uses_python_dicts;
+    let by_schema = ArgumentKind::BySchema { python };
+    let rest = if tools.format == ToolFormat::CallExpression {
+        value(spec, ArgumentKind::Literal, inner(MarkerKey::ArgumentNameSuffix))
+    } else if !arguments.type_prefix.trim().is_empty() {
+        let text = value(spec, ArgumentKind::Text, types(spec, &["string"]));
+        let other = value(spec, ArgumentKind::Other { python }, types(spec, &OTHER_TYPES));
+        Expr::Choice(vec![text, other])
+    } else if arguments.other_name_suffix.is_empty() {
+        value(spec, by_schema, inner(MarkerKey::ArgumentNameSuffix))
+    } else {
+        let text = value(spec, ArgumentKind::Text, inner(MarkerKey::ArgumentNameSuffix));
+        let other = value(spec, ArgumentKind::Other { python }, inner(MarkerKey::OtherNameSuffix));
+        Expr::Choice(vec![text, other])
+    };
+    sequence(vec![inner(MarkerKey::ArgumentNamePrefix), hole(Hole::ArgumentName), rest])
+}
+
+/// The value of an argument, from behind its name.
+fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
+    let arguments = &spec.tools.arguments;
+    let (mut begin, mut end) = (Action::Argument(kind), Action::EndArgument);
+    if let (ArgumentKind::BySchema { python }, true) = (kind, arguments.nested) {
+        let nesting = nesting(spec, python);
+        begin = Action::NestedArgument(Cow::Owned(nesting.clone()));
+        end = Action::EndNestedArgument(Cow::Owned(nesting));
+    }
+    let reads = match kind {
+        ArgumentKind::Literal => Hole::Literal(arguments.quote.clone().into()),
+        _ => Hole::Value,
+    };
+    let closer = || match closer(spec) {
+        Some(closer) => Expr::Literal(closer),
+        None => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
+    };
+    let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), confirmed(closer())];
+    let read = if arguments.cdata && reads == Hole::Value {
+        let bracket =
+            |text| Expr::Literal(literal(MarkerKey::ArgumentsPunctuation, MarkerText::new(text), Role::Inner));
+        let (open, close) = (bracket(CDATA.0), confirmed(bracket(CDATA.1)));
+        let within = sequence(vec![open, hole(reads), Expr::Action(end), close, closer()]);
+        vec![Expr::Choice(vec![within, sequence(plain)])]
+    } else {
+        plain
+    };
+    let before = vec![Expr::Action(begin), suffix, marker(spec, MarkerKey::ArgumentValuePrefix, Role::Inner)];
+    sequence([before, read].concat())
+}
+
+/// The texts with one of these types between an argument's name and its value.
+fn types(spec: &Source<'_>, names: &[&str]) -> Expr {
+    let arguments = &spec.tools.arguments;
+    let text = |name: &&str| {
+        let text = [&arguments.type_prefix, *name, &arguments.type_suffix].concat();
+        Expr::Literal(literal(MarkerKey::ArgumentTypePrefix, MarkerText::new(&text), Role::Inner))
+    };
+    Expr::Choice(names.iter().map(text).collect())
+}
+
+/// The closer that repeats the argument's name, if the format has one.
+fn closer(spec: &Source<'_>) -> Option<Literal> {
+    let arguments = &spec.tools.arguments;
+    let (before, after) = (MarkerText::new(&arguments.close_prefix), MarkerText::new(&arguments.close_suffix));
+    let core = [before.core, after.core].concat();
+    let text = MarkerText { core: &core, before: before.before, after: after.after };
+    let named = Some(before.core.len());
+    (!before.is_layout()).then(|| Literal { named, ..literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner) })
+}
+
+/// The beginning of a closer where no argument is open. It is left for what follows.
+pub(super) fn unknown_closer(spec: &Source<'_>) -> Expr {
+    let text = MarkerText::new(&spec.tools.arguments.close_prefix);
+    let closer = literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner);
+    let closer = Expr::Literal(Literal { peek: true, origin: Origin::Recovery, ..closer });
+    if is_empty(&closer) { Expr::empty() } else { closer }
+}
+
+/// How objects are written as tags.
+fn nesting(spec: &Source<'_>, python: bool) -> Nesting {
+    let arguments = &spec.tools.arguments;
+    let core = |text: &str| Cow::Owned(text.trim().to_owned());
+    Nesting {
+        python,
+        open: core(&arguments.name_prefix),
+        opened: core(&arguments.name_suffix),
+        close: core(&arguments.close_prefix),
+        closed: core(&arguments.close_suffix),
+    }
+}

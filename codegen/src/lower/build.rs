@@ -1,0 +1,152 @@
+//! The building blocks of a plan: markers as literals, and sequences in which white space belongs to its neighbours.
+
+use unjinja_runtime::abi_2::{Hole, Origin};
+use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
+
+use super::source::Source;
+use crate::plan::{Expr, Literal, Role};
+
+pub(super) fn hole(reads: Hole) -> Expr {
+    Expr::Hole(reads.into())
+}
+
+pub(super) fn sequence(items: Vec<Expr>) -> Expr {
+    let mut flat: Vec<Expr> = Vec::new();
+    for item in items {
+        match item {
+            Expr::Sequence(inner) => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    // A marker of white space alone becomes layout of its neighbours.
+    let mut out: Vec<Expr> = Vec::new();
+    let mut layout = String::new();
+    for item in flat {
+        match item {
+            Expr::Literal(literal) if literal.core.is_empty() => match out.last_mut() {
+                Some(Expr::Literal(last)) if !last.core.is_empty() => last.after.push_str(&literal.before),
+                _ => layout.push_str(&literal.before),
+            },
+            Expr::Literal(mut literal) => {
+                literal.before.insert_str(0, &layout);
+                layout.clear();
+                out.push(Expr::Literal(literal));
+            }
+            Expr::Option(inner) if is_empty(&inner) => {}
+            Expr::Option(inner) => {
+                layout.clear();
+                out.push(Expr::Option(Box::new(sequence(vec![*inner]))));
+            }
+            other => {
+                if !matches!(other, Expr::Action(_)) {
+                    layout.clear();
+                }
+                out.push(other);
+            }
+        }
+    }
+    if out.len() == 1
+        && let Some(only) = out.pop()
+    {
+        return only;
+    }
+    Expr::Sequence(out)
+}
+
+/// A marker as its parts, so that a model may leave out the white space between them. If other texts count as the marker
+/// too, any of them is accepted.
+pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
+    let text = spec.marker(key);
+    let others = spec.alternatives.get(&key).into_iter().flatten().map(String::as_str);
+    let parts = |text, origin| sequence(vec![marker_parts(spec, key, text, role, origin)]);
+    let is_marker = |text: &&str| !MarkerText::new(text).is_layout();
+    let mut choices: Vec<Expr> =
+        std::iter::once(text).chain(others).filter(is_marker).map(|text| parts(text, Origin::Canonical)).collect();
+    choices.extend(spec.tolerated(key).filter(is_marker).map(|text| parts(text, Origin::Recovery)));
+    match (choices.len(), is_marker(&text)) {
+        (0, _) | (1, true) => marker_parts(spec, key, text, role, Origin::Canonical),
+        (_, true) => Expr::Choice(choices),
+        (_, false) => Expr::Choice(choices).optional(),
+    }
+}
+
+fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role, origin: Origin) -> Expr {
+    let mut pieces = Vec::new();
+    let parts = if spec.is_whole(key) { vec![MarkerText::new(text)] } else { MarkerText::pieces(text) };
+    let last = parts.len().saturating_sub(1);
+    for (index, piece) in parts.into_iter().enumerate() {
+        let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
+        let mut literal = Literal { origin, ..literal(key, piece, role) };
+        // A wrapper of the answer that ends in a word needs the line break after it too. Otherwise a longer word would
+        // be taken for it.
+        if role == Role::ContentWrapper
+            && index == last
+            && literal.core.ends_with(char::is_alphanumeric)
+            && literal.after.starts_with('\n')
+        {
+            literal.after.remove(0);
+            literal.core.push('\n');
+        }
+        pieces.push(Expr::Literal(literal));
+    }
+    // A part of white space alone is kept here; `sequence` moves it to its neighbour.
+    Expr::Sequence(pieces)
+}
+
+pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Literal {
+    Literal {
+        key,
+        core: text.core.to_owned(),
+        before: text.before.to_owned(),
+        after: text.after.to_owned(),
+        role,
+        confirm: false,
+        peek: false,
+        named: None,
+        origin: Origin::Canonical,
+    }
+}
+
+/// The brace that opens the arguments. It is left for the reader of the arguments.
+pub(super) fn opening_brace() -> Expr {
+    Expr::Literal(Literal { peek: true, ..literal(MarkerKey::ArgumentsPunctuation, MarkerText::new("{"), Role::Inner) })
+}
+
+pub(super) fn symbol(text: &str, role: Role) -> Expr {
+    Expr::Literal(literal(MarkerKey::CallPunctuation, MarkerText::new(text), role))
+}
+
+pub(super) fn is_empty(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(literal) => literal.core.is_empty(),
+        Expr::Sequence(items) => items.iter().all(is_empty),
+        Expr::Option(item) => is_empty(item),
+        Expr::Choice(items) => items.iter().all(is_empty),
+        _ => false,
+    }
+}
+
+/// Whether an expression begins with a tag that is so long that prose hardly contains it by chance.
+pub(super) fn is_tag(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(literal) => begins_tag(&literal.core) && literal.core.len() >= 4,
+        Expr::Sequence(items) => items.first().is_some_and(is_tag),
+        Expr::Choice(items) => items.iter().all(is_tag),
+        _ => false,
+    }
+}
+
+/// Makes the first literal count only if something follows that may come after it.
+pub(super) fn confirmed(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(literal) => Expr::Literal(Literal { confirm: true, ..literal }),
+        Expr::Sequence(mut items) => {
+            if let Some(first) = items.first_mut() {
+                *first = confirmed(std::mem::replace(first, Expr::empty()));
+            }
+            Expr::Sequence(items)
+        }
+        Expr::Choice(items) => Expr::Choice(items.into_iter().map(confirmed).collect()),
+        other => other,
+    }
+}

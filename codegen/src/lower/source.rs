@@ -1,0 +1,99 @@
+//! What a plan is made from: a spec, and what lowering adds to it.
+//!
+//! The parts of a header are put together here: each header that a model may write becomes one more text of the marker for
+//! which it stands.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Deref;
+
+use unjinja_spec::{FormatSpec, Header, MarkerKey};
+
+/// A spec, and what lowering adds to it.
+pub(super) struct Source<'s> {
+    spec: Cow<'s, FormatSpec>,
+    /// The markers that are not taken apart, because a part of them would be mistaken for another marker.
+    whole: &'s BTreeSet<MarkerKey>,
+    /// Texts that count as a marker although no template writes them.
+    tolerated: Vec<(MarkerKey, String)>,
+}
+
+impl Deref for Source<'_> {
+    type Target = FormatSpec;
+
+    fn deref(&self) -> &FormatSpec {
+        &self.spec
+    }
+}
+
+impl<'s> Source<'s> {
+    pub(super) fn new(spec: &'s FormatSpec, whole: &'s BTreeSet<MarkerKey>) -> Self {
+        if spec.content.header == Header::default() {
+            return Self { spec: Cow::Borrowed(spec), whole, tolerated: Vec::new() };
+        }
+        let mut own = spec.clone();
+        let header = &spec.content.header;
+        // The next header belongs to the next message.
+        if let Some(end) = own.reasoning.end.strip_suffix(header.start.as_str()) {
+            own.reasoning.end = end.to_owned();
+        }
+        // What follows the name is the rest of its header.
+        let start = std::mem::take(&mut own.tools.arguments.start);
+        own.tools.function.name_suffix.push_str(&start);
+        let mut tolerated = headers(header);
+        tolerated.retain(|(key, text)| own.marker(*key).trim() != text.trim());
+        Self { spec: Cow::Owned(own), whole, tolerated }
+    }
+
+    /// Whether a marker is not taken apart.
+    pub(super) fn is_whole(&self, key: MarkerKey) -> bool {
+        self.whole.contains(&key)
+    }
+
+    /// The texts that count as a marker although no template writes them.
+    pub(super) fn tolerated(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
+        self.tolerated.iter().filter(move |(other, _)| *other == key).map(|(_, text)| text.as_str())
+    }
+}
+
+/// Every header that the parts of a header make up, with the marker for which it stands.
+fn headers(parts: &Header) -> Vec<(MarkerKey, String)> {
+    let mut headers: Vec<(MarkerKey, String)> = Vec::new();
+    let mut add = |key: MarkerKey, parts: &[&str]| {
+        let header = (key, parts.concat());
+        if !header.1.trim().is_empty() && !headers.contains(&header) {
+            headers.push(header);
+        }
+    };
+    let starts = [parts.start.as_str(), ""];
+    let types: Vec<String> =
+        std::iter::once(String::new()).chain(parts.types.iter().map(|name| format!(" {}", name.trim()))).collect();
+    let (channel, end) = (parts.channel.as_str(), parts.end.as_str());
+    for start in starts {
+        for name in &parts.reasoning {
+            add(MarkerKey::ReasoningStart, &[start, channel, name, end]);
+        }
+        for name in &parts.answers {
+            for kind in &types {
+                add(MarkerKey::ContentStart, &[start, channel, name, kind, end]);
+            }
+        }
+        if parts.recipient.trim().is_empty() {
+            continue;
+        }
+        add(MarkerKey::CallStart, &[start, &parts.recipient]);
+        for name in &parts.calls {
+            add(MarkerKey::CallStart, &[start, channel, name, &parts.recipient]);
+        }
+    }
+    if !parts.recipient.trim().is_empty() {
+        for kind in &types {
+            add(MarkerKey::FunctionNameSuffix, &[kind, end]);
+            for name in &parts.calls {
+                add(MarkerKey::FunctionNameSuffix, &[channel, name, kind, end]);
+            }
+        }
+    }
+    add(MarkerKey::ContentEnd, &[&parts.message_end]);
+    headers
+}

@@ -1,0 +1,138 @@
+//! Calls whose name is outside JSON.
+
+use unjinja_runtime::abi_2::{Action, Hole};
+use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
+
+use super::arguments::{argument, unknown_closer};
+use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
+use super::source::Source;
+use crate::plan::{Expr, Role};
+
+/// Calls whose name is outside JSON.
+pub(super) fn calls(spec: &Source<'_>) -> Expr {
+    let tools = &spec.tools;
+    let (function, id) = (&tools.function, &tools.call_id);
+    let section = marker(spec, MarkerKey::SectionStart, Role::CallOpen);
+    let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
+    let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
+    let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
+    let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
+
+    let id_value = || {
+        sequence(vec![
+            marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
+            hole(Hole::Id),
+            Expr::Action(Action::Id),
+            marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
+        ])
+    };
+    let id_at = |position: CallIdPosition| {
+        if id.position == position { id_value() } else { Expr::empty() }
+    };
+    let named = match id.position {
+        CallIdPosition::InName => {
+            Action::StartLabelled { prefix: id.prefix.clone().into(), separator: id.suffix.clone().into() }
+        }
+        _ if is_symbol(&tools.section_start)
+            && is_symbol(&tools.per_call_start)
+            && is_symbol(&function.name_prefix) =>
+        {
+            Action::StartOffered
+        }
+        _ => Action::StartCall,
+    };
+    let start_is_optional = is_tag(&prefix);
+    let section_is_optional = is_tag(&start) || start_is_optional;
+    let start = if start_is_optional { start.optional() } else { start };
+    let section = if section_is_optional { section.optional() } else { section };
+    // A tag with a name may be prose about the tag, unless an opener comes before it. So what follows must confirm it.
+    let announced = !is_empty(&section) || !is_empty(&start);
+    let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
+    let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
+    let name_suffix = marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner);
+    // A model may leave out this id. Then the suffix of the id ends the name.
+    let between = match id.position {
+        CallIdPosition::BetweenFuncAndArgs => sequence(vec![
+            sequence(vec![
+                marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
+                hole(Hole::Id),
+                Expr::Action(Action::Id),
+            ])
+            .optional(),
+            marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
+        ]),
+        _ => Expr::empty(),
+    };
+    let mut body = vec![hole(Hole::Name), Expr::Action(named), name_suffix.clone(), between];
+    let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
+    let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
+    let close = marker(spec, MarkerKey::FunctionClose, Role::Inner);
+    let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
+    if tools.format == ToolFormat::TagWithJson {
+        let arguments = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
+        let needs_brace = is_empty(&args_start)
+            && function.name_suffix.trim().is_empty()
+            && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
+        body.push(args_start);
+        if needs_brace {
+            body.push(opening_brace());
+        }
+        body.extend([
+            hole(arguments),
+            args_end.optional(),
+            close.optional(),
+            id_at(CallIdPosition::PostArgs).optional(),
+            call_end.optional(),
+            Expr::Action(Action::EndCall),
+        ]);
+    } else {
+        let argument = argument(spec);
+        let separator = marker(spec, MarkerKey::ArgumentSeparator, Role::Inner);
+        let list = if is_empty(&separator) {
+            argument.repeated()
+        } else {
+            sequence(vec![argument.clone(), sequence(vec![separator, argument]).repeated()]).optional()
+        };
+        body.push(args_start.optional());
+        body.push(list);
+        body.push(args_end.optional());
+        let end = || Expr::Action(Action::EndCall);
+        // The bracket that closes an expression is required. Closing tags are not: models forget them.
+        let expression =
+            tools.format == ToolFormat::CallExpression || (is_symbol(&function.close) && !is_empty(&close));
+        let mut closings = Vec::new();
+        if !is_empty(&close) {
+            closings.push(sequence(vec![close, call_end.clone().optional(), end()]));
+        }
+        if !is_empty(&call_end) && !expression {
+            closings.push(sequence(vec![call_end, end()]));
+        }
+        if !expression {
+            // A closing tag that is none of these cannot begin an argument.
+            let other = unknown_closer(spec);
+            if !is_empty(&other) {
+                closings.push(sequence(vec![other, Expr::Action(Action::EndCallIncomplete)]));
+            }
+            closings.push(Expr::Action(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
+        }
+        body.push(Expr::Choice(closings));
+    }
+    let speculate = || Expr::Action(Action::Speculate);
+    let first = sequence([vec![section, header.clone()], body.clone()].concat());
+    let first = match alone {
+        Some(prefix) => {
+            let mut body = body.clone();
+            body[2] = confirmed(name_suffix);
+            Expr::Choice(vec![sequence([vec![prefix], body].concat()), first])
+        }
+        None => first,
+    };
+    let first = sequence(vec![speculate(), first]);
+    let more = sequence([vec![speculate(), separator, header], body].concat());
+    sequence(vec![first, more.repeated(), section_end.optional()])
+}
+
+/// Whether a marker is at most two punctuation characters. Such a marker does not announce a call.
+fn is_symbol(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace()) && text.trim().len() <= 2
+}

@@ -1,0 +1,106 @@
+//! Arguments whose closing marker repeats their name, and objects that are written as tags.
+//!
+//! A marker that holds the name of the open argument is put together once for each argument. From then on it is looked for as
+//! any other.
+
+use super::call_builder::Written;
+use super::cursor::Found;
+use super::io::Io;
+use super::memory::Memory;
+use super::value_readers::Reading;
+use crate::program::{Markers, Nesting};
+use crate::readers::nested;
+use crate::tools::{SchemaPlace, Types};
+
+impl Io<'_> {
+    /// Like [`value`](Self::value), up to markers some of which hold the name of the argument.
+    pub fn named_value(&mut self, markers: &Markers) -> Found {
+        self.with_name(markers, Self::value)
+    }
+
+    /// Like [`expect`](Self::expect), with markers some of which hold the name of the argument that was read last.
+    pub fn expect_named(&mut self, markers: &Markers) -> Found {
+        self.with_name(markers, Self::expect)
+    }
+
+    fn with_name(&mut self, markers: &Markers, read: fn(&mut Self, &Markers) -> Found) -> Found {
+        let Memory { calls, readers, .. } = &mut *self.memory;
+        let own = match readers.named.take() {
+            Some(own) => own,
+            None => Box::new(markers.with_name(calls.argument.as_str())),
+        };
+        let found = read(self, &own);
+        // A marker ends the state that these belong to.
+        if found == Found::Wait {
+            self.memory.readers.named = Some(own);
+        }
+        found
+    }
+
+    /// The text that was read is an argument's name. Raw text follows, typed by the tool's schema, or tags that hold an
+    /// object. If the argument before it has the same name and is a list, this is its next item.
+    pub fn nested_argument(&mut self, nesting: &Nesting) {
+        let name = self.captured.unwrap_or_else(|| self.memory.cursor.capture.as_str());
+        let tool = self.memory.calls.open.as_ref().and_then(|call| call.tool);
+        let place = tool.map_or(SchemaPlace::UNKNOWN, |tool| self.options.tools.place_of(tool, name));
+        let types = place.types();
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        let list = calls.open.as_ref().is_some_and(|call| call.list);
+        let goes_on = list && calls.argument.as_bytes() == cursor.capture.as_bytes();
+        readers.item = goes_on;
+        if goes_on {
+            emitter.arguments.extend_from_slice(b", ");
+            calls.wrote(Written::Members, emitter, self.sink);
+            self.begin_tagged(place.item().types(), nesting.python);
+        } else {
+            self.argument(nesting.python);
+        }
+        let may_nest = types.is_unknown() || types.intersects(Types::OBJECT | Types::ARRAY);
+        if let Some(&first) = nesting.open.as_bytes().first().filter(|_| may_nest) {
+            self.memory.readers.tagged.hold_tags(first);
+        }
+    }
+
+    /// The value of such an argument is complete.
+    pub fn end_nested_argument(&mut self, nesting: &Nesting) {
+        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        let Some(held) = readers.tagged.held().filter(|_| readers.reading == Reading::Tagged) else {
+            return self.end_argument();
+        };
+        let tool = calls.open.as_ref().and_then(|call| call.tool);
+        let argument = calls.argument.as_str();
+        let place = tool.map_or(SchemaPlace::UNKNOWN, |tool| self.options.tools.place_of(tool, argument));
+        let text = held.trim_ascii();
+        let is_list = readers.item || (place.types() == Types::ARRAY && !text.starts_with(b"["));
+        if !is_list && !nested::begins(text, nesting) {
+            return self.end_argument();
+        }
+        let out = &mut emitter.arguments;
+        let before = out.len();
+        if is_list && !readers.item {
+            out.push(b'[');
+        }
+        let inner = if is_list { place.item() } else { place };
+        let done = match text {
+            b"" if is_list && !readers.item => {
+                out.push(b']');
+                true
+            }
+            _ if nested::object(text, nesting, inner, out) => true,
+            _ if is_list => {
+                nested::leaf(held, inner.types(), nesting.python, out);
+                true
+            }
+            _ => false,
+        };
+        if !done {
+            out.truncate(before);
+            return self.end_argument();
+        }
+        readers.reading = Reading::Nothing;
+        if let Some(call) = &mut calls.open {
+            call.list = is_list && (readers.item || !text.is_empty());
+        }
+        calls.wrote(Written::Members, emitter, self.sink);
+    }
+}
