@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use unjinja_render::RenderError;
 
-use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Ids, Offer, Style};
+use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Ids, Offer, Style, tools_for};
 use crate::error::AnalyzeError;
 use crate::observed::{Part, Turn};
 use crate::probe::{Probe, Variable};
@@ -24,6 +24,8 @@ pub(crate) struct Observed {
     pub answer: Turn,
     /// C1: an answer that another user message follows.
     pub past: Option<Turn>,
+    /// C1: an answer while tools are offered.
+    pub with_tools: Option<Turn>,
     /// A user message alone.
     pub user_alone: String,
     /// R2: the generation prompts.
@@ -92,6 +94,8 @@ pub(crate) struct CallTurns {
     pub two_arguments: Option<Turn>,
     /// A2: a number.
     pub number: Option<Turn>,
+    /// ValueTypes: a text with markup in it.
+    pub markup: Option<Turn>,
     /// ValueTypes: a value of each other type.
     pub others: Vec<(&'static str, Turn)>,
     /// NullContent: the call with content that is null.
@@ -101,6 +105,9 @@ pub(crate) struct CallTurns {
 /// A value that is not a string.
 pub(crate) const NUMBER: u32 = 4711;
 
+/// A text with markup in it.
+pub(crate) const MARKUP: &str = "Ulmbrec & <Osk>\nTarn";
+
 /// Ways to hand over calls that differ from the usual one in more respects than this are not tried.
 const MOST_CHANGES: usize = 2;
 
@@ -109,7 +116,8 @@ impl Observed {
     pub(crate) fn ask(probe: &Probe<'_>) -> Result<Self, AnalyzeError> {
         let message = AssistantMessage::content(SENTINELS.content);
         let (style, answer) = answer(probe, &message)?;
-        let past = probe.past_turn(&message, style, &[]).ok();
+        let past = probe.past_turn(&message, style, &[]).ok().map(|past| anchored(past, &answer));
+        let with_tools = probe.turn_offering(&message, &tools_for(&[Call::probe(0)]), style, &[]).ok();
         let (styles, calls) = calls(probe, style);
         let mut fields = probe.fields_read(&message, style);
         if let Some(calls) = &calls {
@@ -138,6 +146,7 @@ impl Observed {
             style,
             answer,
             past,
+            with_tools,
             user_alone: probe.render(&user, &Value::Null, false, &[]).unwrap_or_default(),
             prompts,
             fields,
@@ -170,6 +179,21 @@ impl Observed {
         let first = self.prompts.iter().find_map(|prompt| prompt.switch.as_ref().map(|(name, _)| name));
         let is_first = |prompt: &&Prompt| prompt.switch.as_ref().is_none_or(|(name, _)| Some(name) == first);
         self.prompts.iter().filter(is_first).collect()
+    }
+}
+
+/// A past turn from where it begins like the last turn. A template may write a user message in another way if it is not
+/// the last one; then the cut lies too early.
+fn anchored(past: Turn, answer: &Turn) -> Turn {
+    let lead = answer.lead();
+    if lead.trim().is_empty() || !past.lead()[..text::common_prefix(past.lead(), lead)].trim().is_empty() {
+        return past;
+    }
+    let begins = |at: &usize| !lead[..text::common_prefix(&past.lead()[*at..], lead)].trim().is_empty();
+    let places = past.lead().char_indices().map(|(at, _)| at).filter(begins);
+    match places.max_by_key(|at| text::common_prefix(&past.lead()[*at..], lead)) {
+        Some(at) => past.tail(at),
+        None => past,
     }
 }
 
@@ -282,7 +306,9 @@ impl Reasoned {
 
     /// The turn with reasoning and a call.
     pub(crate) fn before_call(&self) -> Option<&Turn> {
-        self.with_call.as_ref().filter(|turn| turn.only(Part::Reasoning).is_some())
+        // What takes the place of the call is no reasoning.
+        let both = |turn: &&Turn| turn.only(Part::Reasoning).is_some() && turn.first(Part::Name(0)).is_some();
+        self.with_call.as_ref().filter(both)
     }
 }
 
@@ -475,6 +501,7 @@ fn call_turns(probe: &Probe<'_>, style: Style, one: Turn) -> CallTurns {
         no_arguments: call(&[]),
         two_arguments: call(&[(s.arguments[0], s.values[0].into()), (s.arguments[1], s.values[1].into())]),
         number: call(&[(s.arguments[0], json!(NUMBER))]),
+        markup: call(&[(s.arguments[0], MARKUP.into())]),
         others: values
             .into_iter()
             .filter_map(|(kind, value)| Some((kind, call(&[(s.arguments[0], value)])?)))

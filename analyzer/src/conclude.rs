@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjinja_spec::{
-    ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, Status, TemplateInfo, Tokens,
+    Content, ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, Status, TemplateInfo, Tokens,
     ToolFormat, Tools,
 };
 
@@ -22,7 +22,7 @@ pub(crate) struct Frame {
     pub start: String,
     pub end: String,
     pub reasoning: Reasoning,
-    pub content: unjinja_spec::Content,
+    pub content: Content,
 }
 
 /// Which renders count for reasoning.
@@ -58,6 +58,12 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     reasoning.empty = other.cloned().unwrap_or_default();
     let (generation_prompt, switch) = prompts::prompts(o, &opening, &reasoning);
     reasoning.switch = switch;
+    if let Some(turns) = &o.calls
+        && content.mode == ContentMode::Plain
+        && let Some((start, end)) = calls::around::wrapper_beside_calls(turns, &opening.start, &reasoning)
+    {
+        content = Content { mode: ContentMode::WrappedWithCalls, start, end, ..content };
+    }
     let frame = Frame { start: opening.start.clone(), end: answer.end.clone(), reasoning, content };
     let mut gaps = Vec::new();
     let (mut tools, mut alternatives) = (Tools::default(), BTreeMap::new());

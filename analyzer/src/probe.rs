@@ -119,10 +119,21 @@ impl<'t> Probe<'t> {
         style: Style,
         extra: &[Variable],
     ) -> Result<Turn, RenderError> {
-        let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
-        let whole = self.render(&[user.clone(), message.message(style)], &tools, false, extra)?;
-        let start = self.turn_start(&whole, &user, &tools, style, extra);
-        let after = self.after_turn(&whole, start, &user, &tools, extra);
+        self.turn_offering(message, &message.tools(style), style, extra)
+    }
+
+    /// The assistant's turn after one user message, while these tools are offered.
+    pub(crate) fn turn_offering(
+        &self,
+        message: &AssistantMessage,
+        tools: &Value,
+        style: Style,
+        extra: &[Variable],
+    ) -> Result<Turn, RenderError> {
+        let user = style.user(SENTINELS.user);
+        let whole = self.render(&[user.clone(), message.message(style)], tools, false, extra)?;
+        let start = self.turn_start(&whole, &user, tools, style, extra);
+        let after = self.after_turn(&whole, start, &user, tools, extra);
         Ok(observe(&whole[start..whole.len() - after], message, style))
     }
 

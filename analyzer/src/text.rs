@@ -20,6 +20,29 @@ pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
     length
 }
 
+/// The length of the beginning of `a` that `b` begins with too, if the white space in both may differ.
+pub(crate) fn common_prefix_loosely(a: &str, b: &str) -> usize {
+    let mut rest = b.chars().filter(|c| !c.is_whitespace());
+    let mut length = 0;
+    for (at, c) in a.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+        if rest.next() != Some(c) {
+            break;
+        }
+        length = at + c.len_utf8();
+    }
+    tag_around(a, length).map_or(length, |tag| length.min(tag.start))
+}
+
+/// The text without a beginning, whose white space may differ; the whole text if it does not begin so.
+pub(crate) fn without_start<'t>(text: &'t str, start: &str) -> &'t str {
+    if let Some(rest) = text.strip_prefix(start) {
+        return rest;
+    }
+    let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+    let length = common_prefix_loosely(text, start);
+    if visible(&text[..length]) == visible(start) { &text[length..] } else { text }
+}
+
 /// The length of the common end of two texts, shortened so that it begins outside of tags.
 pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
     let mut length = a.bytes().rev().zip(b.bytes().rev()).take_while(|(x, y)| x == y).count();

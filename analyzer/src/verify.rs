@@ -17,6 +17,7 @@ use crate::kind::Kind;
 use crate::probe::{Probe, Variable};
 use crate::random::Random;
 use crate::sentinels::SENTINELS;
+use crate::text;
 use unjinja_render::{Template, with_big_stack};
 
 /// The results of the random conversations.
@@ -129,7 +130,7 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
     });
     let rendered = rendered.ok()?.ok()?.text;
     let body = until_end(&rendered, spec);
-    Some(body.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(body).to_owned())
+    Some(text::without_start(body, &spec.turn.assistant_start).to_owned())
 }
 
 /// How messages are handed over to the template.
@@ -235,13 +236,12 @@ impl<'p, 't> Trials<'p, 't> {
         let options = Options::new().tools(&tools).generation_prompt(start);
         let read = |rendered: &str| {
             let body = until_end(rendered, spec);
-            let body = body.strip_prefix(start).unwrap_or(body);
-            parse(self.parser.clone(), body, &options)
+            parse(self.parser.clone(), text::without_start(body, start), &options)
         };
         let parsed = read(&rendered);
         if same(&parsed, &expected) {
             let body = until_end(&rendered, spec);
-            let body = body.strip_prefix(start).unwrap_or(body).to_owned();
+            let body = text::without_start(body, start).to_owned();
             return Trial::Held(Some(Rendered { body, message: expected, tools }));
         }
         if is_same_as_reasoning(probe, spec, turn, style, &rendered) {

@@ -39,7 +39,19 @@ pub(crate) fn answer(o: &Observed, opening: &Opening) -> Answer {
     if found.content.mode == ContentMode::AlwaysWrapped {
         found.content.end = wrapper;
     }
+    found.content.label = label(o, &found.content, start, reasoning);
     found
+}
+
+/// What an answer without markers begins with only while tools are offered.
+fn label(o: &Observed, content: &Content, start: &str, reasoning: &Reasoning) -> String {
+    let lead = o.with_tools.as_ref().filter(|turn| turn.only(Part::Content).is_some()).and_then(|turn| {
+        let lead = turn.lead().strip_prefix(start)?;
+        Some(strip_empty_reasoning(lead, reasoning, &mut Vec::new()))
+    });
+    let is_new = |lead: &&str| content.mode == ContentMode::Plain && !lead.trim().is_empty();
+    let plain = o.answer.lead().get(start.len()..).unwrap_or("").trim();
+    lead.filter(is_new).filter(|lead| plain.is_empty() && lead.trim() != reasoning.start.trim()).unwrap_or("").to_owned()
 }
 
 /// The text between the start of the turn and an answer without reasoning: nothing, an empty block of reasoning, or a

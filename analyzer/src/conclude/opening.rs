@@ -113,7 +113,6 @@ fn common_start<'o>(o: &'o Observed, shown: Option<&Shown>) -> &'o str {
     forms.extend(o.past.iter().filter(|past| past.only(Part::Content).is_some()).map(Turn::lead));
     forms.extend(o.calls.iter().map(|calls| calls.one.lead()));
     forms.extend(shown.map(|shown| shown.before.as_str()));
-    let narrow = |start: &'o str, form: &str| &start[..text::common_prefix(start, form)];
     let start = forms.iter().fold(o.answer.lead(), |start, form| narrow(start, form));
     let prompts = o.first_prompts();
     if prompts.iter().all(|prompt| prompt.text.is_empty()) {
@@ -123,6 +122,22 @@ fn common_start<'o>(o: &'o Observed, shown: Option<&Shown>) -> &'o str {
     // A switch may write something before the turn.
     let within = |prompt: &&&Prompt| prompt.switch.is_some() && !prompt.text.contains(start.trim());
     prompts.iter().filter(within).fold(start, |start, prompt| narrow(start, &prompt.text))
+}
+
+/// The part of a start with which a form of the turn begins.
+fn narrow<'s>(start: &'s str, form: &str) -> &'s str {
+    let common = &start[..text::common_prefix(start, form)];
+    if !common.trim().is_empty() || form.trim().is_empty() {
+        return common;
+    }
+    // Some templates write other white space in each form.
+    let loosely = text::common_prefix_loosely(start, form);
+    if loosely > 0 {
+        return &start[..loosely];
+    }
+    // A generation prompt may lack the first tags of the start.
+    let last = text::tags(start).pop().filter(|tag| start.trim_end().ends_with(tag));
+    if last.is_some_and(|tag| form.trim_start().starts_with(tag)) { start } else { common }
 }
 
 /// How much of the end of the start is written again before a second call of the same turn. That much opens each part

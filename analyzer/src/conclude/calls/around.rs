@@ -1,6 +1,6 @@
 //! The body of a turn with calls, and the markers around one call and around all calls of a turn (T1 and T2).
 
-use unjinja_spec::{ContentMode, Tools};
+use unjinja_spec::{ContentMode, Reasoning, Tools};
 
 use super::super::answer::without_empty_reasoning;
 use super::super::Frame;
@@ -14,23 +14,23 @@ pub(super) struct Bodies {
     pub two: Option<Turn>,
     /// White space before the first marker that only appears after an answer.
     pub lead: String,
+    /// The end of the turn.
+    pub turn_end: String,
 }
 
 impl Bodies {
     pub(super) fn of(calls: &CallTurns, frame: &Frame) -> Self {
         let one = body(&calls.one, frame);
         let two = calls.two.as_ref().map(|turn| body(turn, frame));
-        Self { lead: lead_after_answer(calls, frame, &one), one, two }
+        Self { lead: lead_after_answer(calls, frame, &one), one, two, turn_end: frame.end.clone() }
     }
 }
 
 /// The body of a turn with calls: what is between the start and the end of the turn.
 pub(super) fn body(turn: &Turn, frame: &Frame) -> Turn {
     let text = turn.text.as_str();
-    let after_start = text.strip_prefix(frame.start.as_str()).unwrap_or_else(|| {
-        // A turn without an answer may lack the white space at the end of the start.
-        text.strip_prefix(frame.start.trim_end()).unwrap_or(text)
-    });
+    // A turn without an answer may lack white space of the start.
+    let after_start = text::without_start(text, &frame.start);
     let mut rest = without_empty_reasoning(after_start, &frame.reasoning);
     // The markers of the answer may be there without an answer, or around the calls too.
     let (open, close) = (frame.content.start.trim(), frame.content.end.trim());
@@ -98,7 +98,9 @@ impl Around {
     /// T1 and T2: splits the text before the first call (`open`), between two (`middle`) and after the last (`close`)
     /// into the markers of a call and those of all calls. What is written once belongs to all calls, what is written for
     /// each call to the call.
-    pub(super) fn split(open: &str, middle: Option<&str>, close: &str) -> Self {
+    ///
+    /// `turn_end` is the end of the turn. In formats whose turns are several messages it ends each call, too.
+    pub(super) fn split(open: &str, middle: Option<&str>, close: &str, turn_end: &str) -> Self {
         let Some(middle) = middle else {
             return Self { per_call_start: open.to_owned(), per_call_end: close.to_owned(), ..Self::default() };
         };
@@ -109,6 +111,16 @@ impl Around {
         if end.trim().is_empty() {
             // White space alone does not close a call.
             (end, separator) = ("", rest);
+            if !turn_end.trim().is_empty() && rest.trim() == turn_end.trim() {
+                (end, separator) = (rest, "");
+                return Self {
+                    section_start: open[..open.len() - suffix].to_owned(),
+                    per_call_start: open[open.len() - suffix..].to_owned(),
+                    per_call_end: end.to_owned(),
+                    section_end: String::new(),
+                    separator: separator.to_owned(),
+                };
+            }
         }
         Self {
             section_start: open[..open.len() - suffix].to_owned(),
@@ -143,6 +155,18 @@ impl Around {
     }
 }
 
+/// For two texts that differ only in a number that counts up: the text before the number and the text after it.
+pub(super) fn counted<'t>(first: &'t str, second: &str) -> Option<(&'t str, &'t str)> {
+    let at = first.find(|c: char| c.is_ascii_digit())?;
+    fn digits(text: &str, at: usize) -> Option<(i64, &str)> {
+        let rest = text.get(at..)?;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        Some((rest[..end].parse().ok()?, &rest[end..]))
+    }
+    let ((a, rest), (b, other)) = (digits(first, at)?, digits(second, at)?);
+    (b == a + 1 && rest == other && first[..at] == second[..at]).then_some((&first[..at], rest))
+}
+
 /// Splits the text before a name into the opener of the call and the prefix of the name. The prefix is an unfinished
 /// tag, or what follows the first of several tags.
 pub(super) fn split_prefix(text: &str) -> (&str, &str) {
@@ -167,6 +191,21 @@ pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str)
         Some(end) => text.split_at(end),
         None => ("", text),
     }
+}
+
+/// C1 with T1: markers that stand around an answer only if calls follow it. A call alone then has the empty pair.
+pub(crate) fn wrapper_beside_calls(calls: &CallTurns, start: &str, reasoning: &Reasoning) -> Option<(String, String)> {
+    let turn = calls.after_answer.as_ref()?;
+    let content = turn.only(Part::Content)?;
+    let before = without_empty_reasoning(turn.text[..content.start].strip_prefix(start)?, reasoning);
+    let call = turn.holes.iter().map(|hole| hole.range.start).find(|start| *start >= content.end)?;
+    let after = &turn.text[content.end..call];
+    let end = text::first_tag_with_layout(after);
+    let alone = without_empty_reasoning(calls.one.lead().strip_prefix(start)?, reasoning);
+    let is_reasoning = before.trim() == reasoning.start.trim();
+    let is_pair = alone.strip_prefix(before).is_some_and(|rest| rest.trim_start().starts_with(end.trim()));
+    (!is_reasoning && !before.trim().is_empty() && !end.is_empty() && is_pair)
+        .then(|| (before.to_owned(), end.to_owned()))
 }
 
 /// C1 with T1: the markers around an answer that calls follow, if they differ from those around an answer alone.

@@ -61,7 +61,8 @@ fn shape_of(object: &Map<String, Value>, call: &Call) -> Option<Tools> {
         is_arguments(arguments, call).then_some(())?;
     } else {
         tools.name_field = holder.iter().find(|(_, v)| v.as_str() == Some(&call.name))?.0.clone();
-        tools.args_field = holder.iter().find(|(_, v)| is_arguments(v, call))?.0.clone();
+        let (field, value) = holder.iter().find(|(_, value)| is_arguments(value, call))?;
+        (tools.args_field, tools.args_as_text) = (field.clone(), value.is_string());
     }
     let id = |map: &Map<String, Value>| map.iter().find(|(_, v)| v.as_str() == Some(&call.id)).map(|(k, _)| k.clone());
     tools.id_field = id(object).or_else(|| id(holder)).unwrap_or_default();
@@ -145,7 +146,7 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     let around = if array {
         Around { section_start: open.to_owned(), section_end: close.to_owned(), ..Around::default() }
     } else {
-        Around::split(open, middle, close)
+        Around::split(open, middle, close, &bodies.turn_end)
     };
     Ok(Some(around.apply(tools, &bodies.lead)))
 }

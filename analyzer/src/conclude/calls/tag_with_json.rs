@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unjinja_spec::{CallId, CallIdPosition, Function, ToolFormat, Tools};
 
-use super::around::{Around, Bodies, longer_close, split_close, split_prefix};
+use super::around::{Around, Bodies, counted, longer_close, split_close, split_prefix};
 use super::native::object_with;
 use crate::error::{Gap, gap, quoted};
 use crate::observed::{Part, Turn};
@@ -106,11 +106,18 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
         let label = &opener[last_break(opener)..];
         opener = &opener[..opener.len() - label.len()];
         between = between.map(|text| text.strip_suffix(label).unwrap_or(text));
-        let position = CallIdPosition::InName;
-        tools.call_id = CallId { position, prefix: label.to_owned(), suffix: suffix.to_owned() };
-        inside = rest;
+        if label.is_empty() {
+            // The number stands for itself.
+            let position = CallIdPosition::BetweenFuncAndArgs;
+            tools.call_id = CallId { position, prefix: suffix.to_owned(), suffix: rest.to_owned() };
+            inside = "";
+        } else {
+            let position = CallIdPosition::InName;
+            tools.call_id = CallId { position, prefix: label.to_owned(), suffix: suffix.to_owned() };
+            inside = rest;
+        }
     }
-    let around = Around::split(opener, between, closer);
+    let around = Around::split(opener, between, closer, &bodies.turn_end);
     // The prefix of an id before the name already precedes the name.
     let (start, prefix) = match tools.call_id.position {
         CallIdPosition::PreFuncName => (around.per_call_start.as_str(), ""),
@@ -134,18 +141,6 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     tools.function = function;
     let around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
     Ok(Some(around.apply(tools, &bodies.lead)))
-}
-
-/// For two texts that differ only in a number that counts up: the text before the number and the text after it.
-fn counted<'t>(first: &'t str, second: &str) -> Option<(&'t str, &'t str)> {
-    let at = first.find(|c: char| c.is_ascii_digit())?;
-    fn digits(text: &str, at: usize) -> Option<(i64, &str)> {
-        let rest = text.get(at..)?;
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        Some((rest[..end].parse().ok()?, &rest[end..]))
-    }
-    let ((a, rest), (b, other)) = (digits(first, at)?, digits(second, at)?);
-    (b == a + 1 && rest == other && first[..at] == second[..at]).then_some((&first[..at], rest))
 }
 
 /// The beginning of the last tag of a text, which may be unfinished.

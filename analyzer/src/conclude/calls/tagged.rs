@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use unjinja_spec::{Arguments, Function, ToolFormat, Tools};
+use unjinja_spec::{Arguments, CallId, CallIdPosition, Function, ToolFormat, Tools};
 
 use super::super::Frame;
-use super::around::{Around, Bodies, body, split_close, split_prefix};
-use crate::ask::CallTurns;
+use super::around::{Around, Bodies, body, counted, split_close, split_prefix};
+use crate::ask::{CallTurns, MARKUP};
 use crate::error::{Gap, gap, quoted};
 use crate::observed::{Part, Turn};
 use crate::sentinels::SENTINELS;
@@ -53,11 +53,37 @@ fn encoding(one: &Turn, number: Option<&Turn>) -> Option<Encoding> {
     Some(encoding)
 }
 
-/// An argument's name and its value, quotes included.
-fn place(turn: &Turn, quote: &str, call: usize, argument: usize, from: usize) -> Option<(Range<usize>, Range<usize>)> {
-    let key = turn.from(from, Part::Key(call, argument))?;
-    let value = turn.from(key.end, Part::Value(call, argument))?;
-    Some((key, value.start.checked_sub(quote.len())?..(value.end + quote.len()).min(turn.text.len())))
+/// The places of an argument's name and its value, quotes included, and of the name that stands again after the value.
+struct Argument {
+    key: Range<usize>,
+    value: Range<usize>,
+    again: Option<Range<usize>>,
+}
+
+impl Argument {
+    fn of(turn: &Turn, quote: &str, call: usize, argument: usize, from: usize) -> Option<Self> {
+        let key = turn.from(from, Part::Key(call, argument))?;
+        let value = turn.from(key.end, Part::Value(call, argument))?;
+        let next = turn.holes.iter().find(|hole| hole.range.start >= value.end);
+        let again = next.filter(|hole| hole.part == Part::Key(call, argument)).map(|hole| hole.range.clone());
+        let value = value.start.checked_sub(quote.len())?..(value.end + quote.len()).min(turn.text.len());
+        Some(Self { key, value, again })
+    }
+
+    /// Where the argument ends, as far as its holes show.
+    fn end(&self) -> usize {
+        self.again.as_ref().map_or(self.value.end, |again| again.end)
+    }
+}
+
+/// The words for the JSON types of values, as far as numbers go.
+const NUMBER_WORDS: [&str; 2] = ["number", "integer"];
+
+/// The text before and after the type word in the text between an argument's name and its value.
+fn type_word(before_string: &str, before_number: &str) -> Option<(String, String)> {
+    let (prefix, suffix) = before_string.split_once("string")?;
+    let same = |word: &&str| before_number == format!("{prefix}{word}{suffix}");
+    NUMBER_WORDS.into_iter().find(same).map(|_| (prefix.to_owned(), suffix.to_owned()))
 }
 
 pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<Tools, Gap> {
@@ -70,7 +96,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         return gap(Experiment::T4, IN_ORDER, quoted(&one.text));
     };
     let quote = encoding.quote.clone().unwrap_or_default();
-    let Some((key, value)) = place(one, &quote, 0, 0, name.end) else {
+    let Some(alone) = Argument::of(one, &quote, 0, 0, name.end) else {
         return gap(Experiment::T4, IN_ORDER, quoted(&one.text));
     };
     // T5: one and two arguments.
@@ -79,33 +105,39 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     };
     let places = both
         .first(Part::Name(0))
-        .and_then(|name| place(&both, &quote, 0, 0, name.end))
-        .and_then(|(_, first)| place(&both, &quote, 0, 1, first.end).map(|second| (first, second)));
-    let Some((first_value, (second_key, second_value))) = places else {
+        .and_then(|name| Argument::of(&both, &quote, 0, 0, name.end))
+        .and_then(|first| Some((Argument::of(&both, &quote, 0, 1, first.end())?, first)));
+    let Some((second, first)) = places else {
         return gap(Experiment::T5, "two arguments, one after the other", quoted(&both.text));
     };
     let open = &one.text[..name.start];
-    let head = &one.text[name.end..key.start]; // name suffix, start of arguments, prefix of an argument's name
-    let between = &one.text[key.end..value.start];
-    let step = &both.text[first_value.end..second_key.start]; // value suffix, separator, prefix of the next name
-    let tail = &both.text[second_value.end..]; // value suffix, end of arguments, closers
-    if both.text[second_key.end..second_value.start] != *between {
+    let head = &one.text[name.end..alone.key.start]; // name suffix, start of arguments, prefix of an argument's name
+    let between = &one.text[alone.key.end..alone.value.start];
+    let step = &both.text[first.end()..second.key.start]; // value suffix, separator, prefix of the next name
+    let tail = &both.text[second.end()..]; // value suffix, end of arguments, closers
+    if both.text[second.key.end..second.value.start] != *between {
         let expected = "the same text between name and value of both arguments";
         return gap(Experiment::T4, expected, quoted(&both.text));
     }
+    // T6: no argument at all. What is there without arguments, too, does not belong to an argument's name.
+    let none = of(&calls.no_arguments);
+    let none = none.as_ref().and_then(|none| Some(&none.text[none.first(Part::Name(0))?.end..]));
+    let belongs_to_name = none.map_or(0, |none| text::common_prefix(head, none));
     let prefix_length = text::common_suffix(head, step).max(unfinished(head, step));
+    let shorter = head.len() - belongs_to_name;
+    let prefix_length = match head[head.len() - prefix_length.min(shorter)..].trim() {
+        "" => prefix_length,
+        _ => prefix_length.min(shorter),
+    };
     let name_prefix = &step[step.len() - prefix_length..];
     let rest = &step[..step.len() - prefix_length];
     let literal = encoding.quote.is_some();
     let suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
     let (value_suffix, separator) = rest.split_at(suffix_length);
-    if value_suffix.trim().is_empty() && !literal {
+    if value_suffix.trim().is_empty() && !literal && alone.again.is_none() {
         return gap(Experiment::A2, "a marker after each argument's value", quoted(step));
     }
-    // T6: no argument at all.
     let head_rest = &head[..head.len() - prefix_length];
-    let none = of(&calls.no_arguments);
-    let none = none.as_ref().and_then(|none| Some(&none.text[none.first(Part::Name(0))?.end..]));
     let name_suffix_length = match none {
         Some(none) => {
             let common = text::common_prefix(head_rest, none);
@@ -116,21 +148,26 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     let (name_suffix, arguments_start) = head_rest.split_at(name_suffix_length);
     let after_values = &tail[suffix_length..];
     // Two calls.
-    let mut middle = None;
+    let (mut middle, mut call_id) = (None, None);
     if let Some(pair) = &bodies.two {
         let ends = pair
             .first(Part::Name(0))
-            .and_then(|name| place(pair, &quote, 0, 0, name.end))
-            .and_then(|(_, value)| Some((value.end, pair.from(value.end, Part::Name(1))?.start)));
-        let Some((from, to)) = ends else {
+            .and_then(|name| Argument::of(pair, &quote, 0, 0, name.end))
+            .and_then(|first| Some((first.end(), pair.from(first.end(), Part::Name(1))?)));
+        let Some((from, second_name)) = ends else {
             return gap(Experiment::T2, "each of two calls to look like a call alone", quoted(&pair.text));
         };
-        let text = &pair.text[from..to];
+        let text = &pair.text[from..second_name.start];
+        let second_head = pair.from(second_name.end, Part::Key(1, 0)).map(|key| &pair.text[second_name.end..key.start]);
+        call_id = second_head.filter(|second| *second != head).and_then(|second| counted(head, second));
         middle = Some(text.strip_prefix(value_suffix).unwrap_or(text));
     }
-    let around = Around::split(open, middle, after_values);
+    let around = Around::split(open, middle, after_values, &bodies.turn_end);
     let (start, prefix) = split_prefix(&around.per_call_start);
-    let (close, call_end) = if literal {
+    let bracket = name_suffix.trim_end().chars().last().map(closing).filter(|closing| {
+        !closing.is_empty() && around.per_call_end.trim_start().starts_with(closing)
+    });
+    let (close, call_end) = if literal || bracket.is_some() {
         // The bracket that the name opened is closed first.
         let end = &around.per_call_end;
         let bracket = end.trim_start().chars().next().map_or(0, char::len_utf8);
@@ -140,35 +177,75 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     };
     // The text between name and value: the end of the name and the beginning of the value.
     let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
-    let other = encoding.before_other.as_deref().map(split_between);
+    let types = encoding.before_other.as_deref().and_then(|other| type_word(between, other));
+    let other = encoding.before_other.as_deref().filter(|_| types.is_none()).map(split_between);
     if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
         let seen = format!("{value_prefix:?} before strings, {other_prefix:?} before others");
         return gap(Experiment::A2, "the same text before every value", seen);
+    }
+    let mut arguments = Arguments {
+        start: arguments_start.to_owned(),
+        name_prefix: name_prefix.to_owned(),
+        name_suffix: argument_suffix.to_owned(),
+        other_name_suffix: other.map_or(String::new(), |(suffix, _)| suffix.to_owned()),
+        // A token around strings, not a quote of JSON or Python.
+        quote: if matches!(quote.as_str(), "\"" | "'") { String::new() } else { quote },
+        value_prefix: value_prefix.to_owned(),
+        value_suffix: value_suffix.to_owned(),
+        separator: separator.to_owned(),
+        cdata: calls.markup.as_ref().is_some_and(|turn| turn.text.contains(&format!("<![CDATA[{MARKUP}]]>"))),
+        ..Arguments::default()
+    };
+    if let Some((prefix, suffix)) = types {
+        (arguments.type_prefix, arguments.type_suffix) = (prefix, suffix);
+        (arguments.name_suffix, arguments.value_prefix) = (String::new(), String::new());
+    }
+    if let Some(again) = &alone.again {
+        arguments.close_prefix = one.text[alone.value.end..again.start].to_owned();
+        arguments.close_suffix = std::mem::take(&mut arguments.value_suffix);
+        arguments.nested = writes_nested(calls);
+    }
+    let (mut name_suffix, mut id) = (name_suffix.to_owned(), CallId::default());
+    if let Some((prefix, suffix)) = call_id.filter(|(prefix, _)| name_suffix.starts_with(prefix)) {
+        let suffix = suffix.strip_suffix(&head[head.len() - prefix_length..]).unwrap_or(suffix);
+        id = CallId {
+            position: CallIdPosition::BetweenFuncAndArgs,
+            prefix: prefix.to_owned(),
+            suffix: suffix.strip_suffix(arguments_start).unwrap_or(suffix).to_owned(),
+        };
+        name_suffix.clear();
     }
     let tools = Tools {
         format: if literal { ToolFormat::CallExpression } else { ToolFormat::TagWithTagged },
         uses_python_dicts: !literal && prints_python(calls),
         function: Function {
             name_prefix: prefix.to_owned(),
-            name_suffix: name_suffix.to_owned(),
+            name_suffix,
             close: close.to_owned(),
         },
-        arguments: Arguments {
-            start: arguments_start.to_owned(),
-            name_prefix: name_prefix.to_owned(),
-            name_suffix: argument_suffix.to_owned(),
-            other_name_suffix: other.map_or(String::new(), |(suffix, _)| suffix.to_owned()),
-            // A token around strings, not a quote of JSON or Python.
-            quote: if matches!(quote.as_str(), "\"" | "'") { String::new() } else { quote },
-            value_prefix: value_prefix.to_owned(),
-            value_suffix: value_suffix.to_owned(),
-            separator: separator.to_owned(),
-            ..Arguments::default()
-        },
+        arguments,
+        call_id: id,
         ..Tools::default()
     };
     let around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
     Ok(around.apply(tools, &bodies.lead))
+}
+
+/// The bracket that closes another one; empty if it opens nothing.
+fn closing(open: char) -> &'static str {
+    match open {
+        '(' => ")",
+        '[' => "]",
+        '{' => "}",
+        _ => "",
+    }
+}
+
+/// ValueTypes: whether the members of an object are written as tags.
+fn writes_nested(calls: &CallTurns) -> bool {
+    let s = &SENTINELS;
+    let member = format!("<{0}>{1}</{0}>", s.arguments[1], s.values[1]);
+    calls.others.iter().any(|(kind, turn)| *kind == "object" && turn.text.contains(&member))
 }
 
 /// The length of the unfinished tag that both texts end with; 0 if they end in different ones.
