@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 /// The origin of each byte of a labelled render. See [`RenderOptions::label`](crate::RenderOptions::label).
 ///
-/// The spans cover the whole text, in order and without gaps. Two neighbours never have the same origin.
+/// The spans cover the whole text, in order and without gaps. Two neighbours have the same origin only where two parts of
+/// one field meet: in `{{ eos_token }}{{ eos_token }}`, or where a `replace` removed what was between them. So the text of a
+/// [`Part::Value`] span without encodings other than `Trim`, `Slice` and `Replace` is always a part of the field's value.
 ///
 /// ```
 /// use unjinja_render::{Encoding, Origin, Part, RenderOptions, Template};
@@ -94,8 +96,9 @@ pub enum Part {
     Key,
     /// The text of a string, a number, a boolean or a `null`.
     Value,
-    /// Punctuation that was added when the field was serialised or quoted: braces, brackets, commas, colons, quotes. The
-    /// path is that of the object, the list or the string.
+    /// Punctuation that was added when the field was serialised or quoted: braces, brackets, commas, colons, quotes, line
+    /// breaks and indentation. The path is that of the object, the list or the string. The quotes of a key belong to its
+    /// object; those of a key that was taken out and quoted alone have the path of the entry.
     Syntax,
 }
 

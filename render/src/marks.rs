@@ -138,6 +138,13 @@ impl Marks {
         mark.with_list(next_list as u32)
     }
 
+    /// Whether two neighbours of this mark are one piece. Where the text resembles the field they are not, because each is a
+    /// part of the field and together they need not be: a value was written twice, or what was between them is gone.
+    pub(crate) fn joins(&self, mark: Mark) -> bool {
+        let last = self.lists.get(mark.list() as usize).and_then(|list| list.last);
+        mark == mark.part(Part::Syntax) || last == Some(Encoding::Other)
+    }
+
     /// Records that the value of a mark was tested.
     pub(crate) fn decide(&mut self, mark: Mark) {
         if mark.is_some() {
@@ -202,19 +209,15 @@ impl Marks {
     /// The labels of a text of `length` bytes. What no piece covers comes from the template.
     pub(crate) fn labels(&self, pieces: &[Piece], length: usize) -> Labels {
         let mut origins: HashMap<Mark, Origin> = HashMap::new();
-        let mut spans: Vec<Span> = Vec::with_capacity(pieces.len() * 2 + 1);
+        let mut spans = Vec::with_capacity(pieces.len() * 2 + 1);
         let mut at = 0;
         for piece in pieces.iter().filter(|piece| piece.start < piece.end) {
             if at < piece.start {
                 spans.push(Span { range: at..piece.start, origin: Origin::Template });
             }
             let origin = origins.entry(piece.mark).or_insert_with(|| self.origin(piece.mark)).clone();
+            spans.push(Span { range: piece.start..piece.end, origin });
             at = piece.end;
-            match spans.last_mut() {
-                // Two places have one path where a key contains a dot.
-                Some(last) if last.origin == origin => last.range.end = piece.end,
-                _ => spans.push(Span { range: piece.start..piece.end, origin }),
-            }
         }
         if at < length {
             spans.push(Span { range: at..length, origin: Origin::Template });

@@ -199,6 +199,11 @@ impl Run {
         self.encoded(mark.part(Part::Syntax), encoding)
     }
 
+    /// Whether two neighbours of this mark are one piece.
+    pub(crate) fn joins(&self, mark: Mark) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.borrow().joins(mark))
+    }
+
     /// The mark of a result that cannot be followed, from the first of these that is a mark.
     pub(crate) fn other(&self, from: impl IntoIterator<Item = Mark>) -> Mark {
         if self.marks.is_none() {

@@ -46,6 +46,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn value(&mut self, value: &Value) -> Outcome<()> {
+        let run = self.run;
         let before = self.out.len();
         match value {
             Value::None(mark) => self.scalar("null", *mark)?,
@@ -53,7 +54,7 @@ impl Writer<'_> {
             Value::Bool(false, mark) => self.scalar("false", *mark)?,
             Value::Int(i, mark) => self.scalar(&i.get().to_string(), *mark)?,
             Value::Float(f, mark) => self.scalar(&float(*f), *mark)?,
-            Value::Str(text) => self.string(text)?,
+            Value::Str(text) => self.string(text, run.syntax(text.outer_mark(), Encoding::Json))?,
             Value::List(list) => {
                 self.run.read_whole(&list.source);
                 self.array(&list.items.borrow(), self.around(&list.source))?;
@@ -78,10 +79,10 @@ impl Writer<'_> {
         self.out.push_marked(self.run, text, self.run.encoded(mark, Encoding::Json))
     }
 
-    fn string(&mut self, text: &Text) -> Outcome<()> {
+    /// Writes a string. `around` is the mark of its quotes.
+    fn string(&mut self, text: &Text, around: Mark) -> Outcome<()> {
         let run = self.run;
         run.make(text.s.len())?;
-        let around = run.syntax(text.outer_mark(), Encoding::Json);
         self.out.push_marked(run, "\"", around)?;
         let ensure_ascii = self.style.ensure_ascii;
         self.out.push_mapped(run, text, Encoding::Json, |c, out| match c {
@@ -159,10 +160,11 @@ impl Writer<'_> {
         }
         for (i, entry) in order.into_iter().enumerate() {
             self.separate(i == 0, around)?;
+            // The quotes of a key belong to the object, if that has a label.
+            let quote = around.or(run.syntax(entry.shown.mark(), Encoding::Json));
             match &entry.shown {
-                Value::Str(text) => self.string(text)?,
+                Value::Str(text) => self.string(text, quote)?,
                 Value::None(_) | Value::Bool(_, _) | Value::Int(_, _) | Value::Float(_, _) => {
-                    let quote = run.syntax(entry.shown.mark(), Encoding::Json);
                     self.out.push_marked(run, "\"", quote)?;
                     self.value(&entry.shown)?;
                     self.out.push_marked(run, "\"", quote)?;

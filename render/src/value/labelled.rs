@@ -126,7 +126,7 @@ impl Buffer {
             return Ok(());
         }
         match self.pieces.last_mut() {
-            Some(last) if last.end == range.start && last.mark == mark => last.end = range.end,
+            Some(last) if last.end == range.start && last.mark == mark && run.joins(mark) => last.end = range.end,
             _ => {
                 run.make_pieces(1)?;
                 self.pieces.push(Piece { start: range.start, end: range.end, mark });

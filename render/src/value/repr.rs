@@ -79,7 +79,7 @@ fn write_repr(run: &Run, value: &Value, out: &mut Buffer) -> Outcome<()> {
             if text.safe {
                 out.push_str("Markup(");
             }
-            quote(run, text, out)?;
+            quote(run, text, run.syntax(text.outer_mark(), Encoding::PythonRepr), out)?;
             if text.safe {
                 out.push(')');
             }
@@ -106,7 +106,16 @@ fn write_repr(run: &Run, value: &Value, out: &mut Buffer) -> Outcome<()> {
             for (i, entry) in dict.map.borrow().entries.iter().enumerate() {
                 run.make(4)?;
                 out.push_marked(run, if i > 0 { ", " } else { "" }, around)?;
-                write_repr(run, &entry.shown, out)?;
+                match &entry.shown {
+                    // The quotes of a key belong to the dict, if that has a label.
+                    Value::Str(key) if around.is_some() && !key.safe => {
+                        let before = out.len();
+                        run.make(key.s.len())?;
+                        quote(run, key, around, out)?;
+                        run.scan(out.len() - before)?;
+                    }
+                    other => write_repr(run, other, out)?,
+                }
                 out.push_marked(run, ": ", around)?;
                 write_repr(run, &entry.value, out)?;
             }
@@ -137,7 +146,7 @@ fn write_repr(run: &Run, value: &Value, out: &mut Buffer) -> Outcome<()> {
             for (i, (name, value)) in namespace.attrs.borrow().iter().enumerate() {
                 run.make(4)?;
                 out.push_str(if i > 0 { ", " } else { "" });
-                quote(run, &Text::plain(name.clone()), out)?;
+                quote(run, &Text::plain(name.clone()), Mark::NONE, out)?;
                 out.push_str(": ");
                 write_repr(run, value, out)?;
             }
@@ -165,10 +174,10 @@ fn write_items(run: &Run, items: &[Value], around: Mark, out: &mut Buffer) -> Ou
     Ok(())
 }
 
-/// Appends `repr` of a string: in single quotes, or in double quotes if it contains only single ones.
-fn quote(run: &Run, text: &Text, out: &mut Buffer) -> Outcome<()> {
+/// Appends `repr` of a string: in single quotes, or in double quotes if it contains only single ones. `around`
+/// is the mark of the quotes.
+fn quote(run: &Run, text: &Text, around: Mark, out: &mut Buffer) -> Outcome<()> {
     let mark = if text.s.contains('\'') && !text.s.contains('"') { '"' } else { '\'' };
-    let around = run.syntax(text.outer_mark(), Encoding::PythonRepr);
     out.push_marked(run, mark.encode_utf8(&mut [0; 4]), around)?;
     out.push_mapped(run, text, Encoding::PythonRepr, |c, out| match c {
         '\\' => out.push_str("\\\\"),
