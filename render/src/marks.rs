@@ -3,7 +3,7 @@
 //! A mark is one small number, so that values can carry it at no cost. It stands for a place in the context, a
 //! [`Part`] of what is there, and the encodings that were applied. Nothing here knows values. A plain render makes no marks.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::labels::{Encoding, Field, Labels, Origin, Part, Span};
@@ -95,7 +95,7 @@ impl Marks {
             |last: Option<Encoding>| List { shorter: 0, last, length: usize::from(last.is_some()), longer: Vec::new() };
         let mut none = list(None);
         none.longer.push((Encoding::Other, OTHER));
-        Marks { places: Vec::new(), lists: vec![none, list(Some(Encoding::Other))], decided: Vec::new() }
+        Marks { places: Vec::with_capacity(128), lists: vec![none, list(Some(Encoding::Other))], decided: Vec::new() }
     }
 
     /// The mark of a place that is `step` below the place of `parent`, of its value.
@@ -160,27 +160,9 @@ impl Marks {
 
     /// The paths of all values that were tested.
     pub(crate) fn decided(&self) -> BTreeSet<String> {
-        (0..self.decided.len()).filter(|at| self.decided.get(*at) == Some(&true)).map(|at| self.path(at)).collect()
-    }
-
-    fn path(&self, place: usize) -> String {
-        let mut steps = Vec::new();
-        let mut next = Some(place);
-        while let Some(place) = next.and_then(|at| self.places.get(at)) {
-            steps.push(&place.step);
-            next = place.parent;
-        }
-        let mut path = String::new();
-        for step in steps.into_iter().rev() {
-            match step {
-                Step::Key(key) => {
-                    path.push_str(if path.is_empty() { "" } else { "." });
-                    path.push_str(key);
-                }
-                Step::Index(index) => path.push_str(&format!("[{index}]")),
-            }
-        }
-        path
+        let tested = self.decided.iter().enumerate().filter(|(_, tested)| **tested);
+        let mut path = Path::default();
+        tested.map(|(place, _)| path.write(&self.places, &[], place).to_owned()).collect()
     }
 
     fn encodings(&self, list: u32) -> Arc<[Encoding]> {
@@ -194,28 +176,37 @@ impl Marks {
         encodings.into()
     }
 
-    fn origin(&self, mark: Mark) -> Origin {
-        if !mark.is_some() {
-            return Origin::Template;
-        }
-        let part = match (mark.base() - 1) % 3 {
-            0 => Part::Key,
-            1 => Part::Value,
-            _ => Part::Syntax,
-        };
-        Origin::Field(Field { path: self.path(mark.place()).into(), part, encodings: self.encodings(mark.list()) })
-    }
-
     /// The labels of a text of `length` bytes. What no piece covers comes from the template.
     pub(crate) fn labels(&self, pieces: &[Piece], length: usize) -> Labels {
-        let mut origins: HashMap<Mark, Origin> = HashMap::new();
-        let mut spans = Vec::with_capacity(pieces.len() * 2 + 1);
+        // Paths and sequences are written once, and shared by all spans that have them.
+        let mut path = Path::default();
+        let mut paths: Vec<Option<Arc<str>>> = vec![None; self.places.len()];
+        let lists: Vec<Arc<[Encoding]>> = (0..self.lists.len() as u32).map(|list| self.encodings(list)).collect();
+        let gaps = pieces.windows(2).filter(|pair| pair[0].end < pair[1].start).count();
+        let mut spans = Vec::with_capacity(pieces.len() + gaps + 2);
         let mut at = 0;
-        for piece in pieces.iter().filter(|piece| piece.start < piece.end) {
+        for piece in pieces {
+            let (place, list) = (piece.mark.place(), piece.mark.list() as usize);
+            let Some(encodings) = lists.get(list) else { continue };
+            let path = match paths.get(place) {
+                Some(Some(known)) => known.clone(),
+                _ => {
+                    let written: Arc<str> = path.write(&self.places, &paths, place).into();
+                    if let Some(slot) = paths.get_mut(place) {
+                        *slot = Some(written.clone());
+                    }
+                    written
+                }
+            };
+            let part = match piece.mark.base().saturating_sub(1) % 3 {
+                0 => Part::Key,
+                1 => Part::Value,
+                _ => Part::Syntax,
+            };
             if at < piece.start {
                 spans.push(Span { range: at..piece.start, origin: Origin::Template });
             }
-            let origin = origins.entry(piece.mark).or_insert_with(|| self.origin(piece.mark)).clone();
+            let origin = Origin::Field(Field { path, part, encodings: encodings.clone() });
             spans.push(Span { range: piece.start..piece.end, origin });
             at = piece.end;
         }
@@ -223,6 +214,47 @@ impl Marks {
             spans.push(Span { range: at..length, origin: Origin::Template });
         }
         Labels { spans }
+    }
+}
+
+/// Writes paths, one after another, into the same memory.
+#[derive(Default)]
+struct Path {
+    text: String,
+    steps: Vec<usize>,
+}
+
+impl Path {
+    /// The path of a place. `known` are paths that were written before.
+    fn write(&mut self, places: &[Place], known: &[Option<Arc<str>>], place: usize) -> &str {
+        self.text.clear();
+        let mut next = Some(place);
+        while let Some(at) = next {
+            if let Some(Some(start)) = known.get(at) {
+                self.text.push_str(start);
+                break;
+            }
+            self.steps.push(at);
+            next = places.get(at).and_then(|place| place.parent);
+        }
+        while let Some(place) = self.steps.pop().and_then(|at| places.get(at)) {
+            match &place.step {
+                Step::Key(key) => {
+                    self.text.push_str(if self.text.is_empty() { "" } else { "." });
+                    self.text.push_str(key);
+                }
+                Step::Index(index) => {
+                    self.text.push('[');
+                    if *index < 10 {
+                        self.text.push(char::from(b'0' + *index as u8));
+                    } else {
+                        self.text.push_str(&index.to_string());
+                    }
+                    self.text.push(']');
+                }
+            }
+        }
+        &self.text
     }
 }
 

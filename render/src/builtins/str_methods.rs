@@ -60,8 +60,8 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
             };
             text.aligned(run, capitalize(s), Encoding::Capitalize, width).map(Value::Str)
         }
-        "title" => text.mapped(run, Encoding::Title, title()).map(Value::Str),
-        "swapcase" => text.mapped(run, Encoding::Other, |c, out| out.push(swap_case(c))).map(Value::Str),
+        "title" => text.mapped(run, Encoding::Title, |_| true, title()).map(Value::Str),
+        "swapcase" => text.mapped(run, Encoding::Other, |_| true, |c, out| out.push(swap_case(c))).map(Value::Str),
         "strip" | "lstrip" | "rstrip" => {
             let [chars] = args.bind(method, ["chars"])?;
             part(strip(s, chars, method != "rstrip", method != "lstrip")?, Encoding::Trim)

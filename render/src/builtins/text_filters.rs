@@ -43,7 +43,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
         "title" => {
             let text = soft(&value)?;
             run.make(text.s.len())?;
-            let titled = text.mapped(run, Encoding::Title, title())?;
+            let titled = text.mapped(run, Encoding::Title, |_| true, title())?;
             Ok(Value::Str(Text { safe: false, ..titled }))
         }
         "trim" => {

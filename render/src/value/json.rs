@@ -85,7 +85,8 @@ impl Writer<'_> {
         run.make(text.s.len())?;
         self.out.push_marked(run, "\"", around)?;
         let ensure_ascii = self.style.ensure_ascii;
-        self.out.push_mapped(run, text, Encoding::Json, |c, out| match c {
+        let special = |b: u8| b < 0x20 || b == b'"' || b == b'\\' || (ensure_ascii && b > 0x7e);
+        self.out.push_mapped(run, text, Encoding::Json, special, |c, out| match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),

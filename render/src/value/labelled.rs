@@ -31,6 +31,7 @@ impl Buffer {
     }
 
     /// Appends a text of the template.
+    #[inline]
     pub(crate) fn push_str(&mut self, s: &str) {
         self.text.push_str(s);
     }
@@ -46,6 +47,7 @@ impl Buffer {
     }
 
     /// Appends a text of one origin.
+    #[inline]
     pub(crate) fn push_marked(&mut self, run: &Run, s: &str, mark: Mark) -> Outcome<()> {
         let start = self.text.len();
         self.text.push_str(s);
@@ -95,24 +97,45 @@ impl Buffer {
     }
 
     /// Appends what `write` makes of each character of a text. It has the mark of the character, with one more encoding.
+    /// Characters that do not begin with a `special` byte are copied.
     pub(crate) fn push_mapped(
         &mut self,
         run: &Run,
         text: &Text,
         encoding: Encoding,
+        special: impl Fn(u8) -> bool,
         mut write: impl FnMut(char, &mut String),
     ) -> Outcome<()> {
+        if text.pieces.is_none() {
+            let start = self.text.len();
+            self.map(&text.s, &special, &mut write);
+            return self.mark_from(run, start, run.encoded(text.mark, encoding));
+        }
         for (range, mark) in text.segments() {
             let start = self.text.len();
-            for c in text.s.get(range).unwrap_or("").chars() {
-                write(c, &mut self.text);
-            }
+            self.map(text.s.get(range).unwrap_or(""), &special, &mut write);
             self.mark_from(run, start, run.encoded(mark, encoding))?;
         }
         Ok(())
     }
 
+    fn map(&mut self, s: &str, special: impl Fn(u8) -> bool, mut write: impl FnMut(char, &mut String)) {
+        let mut rest = s;
+        // A byte inside of a character may look special; then the position is no boundary, and the character is mapped.
+        while let Some(at) = rest.bytes().position(&special) {
+            let (plain, from) = rest.split_at_checked(at).unwrap_or(("", rest));
+            self.text.push_str(plain);
+            let mut chars = from.chars();
+            if let Some(c) = chars.next() {
+                write(c, &mut self.text);
+            }
+            rest = chars.as_str();
+        }
+        self.text.push_str(rest);
+    }
+
     /// Gives all that was written since `start` a mark. It must have none yet.
+    #[inline]
     pub(crate) fn mark_from(&mut self, run: &Run, start: usize, mark: Mark) -> Outcome<()> {
         if mark.is_some() { self.piece(run, start..self.text.len(), mark) } else { Ok(()) }
     }
@@ -221,10 +244,16 @@ impl Text {
         Ok(Text { s: part.into(), safe: self.safe, mark: run.encoded(self.mark, encoding), pieces: None })
     }
 
-    /// What `write` makes of each character.
-    pub(crate) fn mapped(&self, run: &Run, encoding: Encoding, write: impl FnMut(char, &mut String)) -> Outcome<Text> {
+    /// What `write` makes of each character; see [`Buffer::push_mapped`].
+    pub(crate) fn mapped(
+        &self,
+        run: &Run,
+        encoding: Encoding,
+        special: impl Fn(u8) -> bool,
+        write: impl FnMut(char, &mut String),
+    ) -> Outcome<Text> {
         let mut out = Buffer { text: String::with_capacity(self.s.len()), pieces: Vec::new() };
-        out.push_mapped(run, self, encoding, write)?;
+        out.push_mapped(run, self, encoding, special, write)?;
         Ok(out.into_text(self.safe))
     }
 

@@ -179,7 +179,8 @@ fn write_items(run: &Run, items: &[Value], around: Mark, out: &mut Buffer) -> Ou
 fn quote(run: &Run, text: &Text, around: Mark, out: &mut Buffer) -> Outcome<()> {
     let mark = if text.s.contains('\'') && !text.s.contains('"') { '"' } else { '\'' };
     out.push_marked(run, mark.encode_utf8(&mut [0; 4]), around)?;
-    out.push_mapped(run, text, Encoding::PythonRepr, |c, out| match c {
+    let special = |b: u8| !(0x20..0x7f).contains(&b) || b == b'\\' || char::from(b) == mark;
+    out.push_mapped(run, text, Encoding::PythonRepr, special, |c, out| match c {
         '\\' => out.push_str("\\\\"),
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),

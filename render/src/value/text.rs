@@ -31,13 +31,18 @@ pub(crate) fn escape(run: &Run, text: &Text) -> Outcome<Text> {
         return Ok(text.clone());
     }
     run.make(text.s.len().saturating_mul(2))?;
-    let escaped = text.mapped(run, Encoding::Escape, |c, out| match c {
-        '&' => out.push_str("&amp;"),
-        '<' => out.push_str("&lt;"),
-        '>' => out.push_str("&gt;"),
-        '"' => out.push_str("&#34;"),
-        '\'' => out.push_str("&#39;"),
-        c => out.push(c),
-    })?;
+    let escaped = text.mapped(
+        run,
+        Encoding::Escape,
+        |b| b"&<>\"'".contains(&b),
+        |c, out| match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&#34;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        },
+    )?;
     Ok(Text { safe: true, ..escaped })
 }
