@@ -15,7 +15,7 @@ fn context() -> Value {
         "n": 12,
         "f": 0.5,
         "yes": true,
-        "none": null,
+        "nil": null,
         "empty": "",
         "list": ["x", 7, "y"],
         "map": { "k": "v", "m": null },
@@ -103,7 +103,7 @@ fn parts_of_strings() -> Result<(), Failure> {
     check(&[
         ("{{ name[1:] }}{{ name[0] }}{{ name[-1] }}", "{da|name|Slice}{A|name|Slice}{a|name|Slice}"),
         ("{{ ('<' ~ name ~ '>')[:3] }}", "<{Ad|name|Slice}"),
-        ("{{ name[::-1] }}{{ name | reverse }}", "{adA|name|Other}{adA|name|Other}"),
+        ("{{ name[::-1] }}{{ name | reverse }}", "{adAadA|name|Other}"),
         ("{{ name | first }}{{ name | last }}", "{A|name|Slice}{a|name|Slice}"),
         ("{{ text.split()[1] }}", "{wOrld|text|Slice}"),
         ("{{ (name ~ ',b').split(',') | join('-') }}", "{Ada|name|Slice}-b"),
@@ -137,7 +137,7 @@ fn changes_of_characters() -> Result<(), Failure> {
         ("{{ ('x-' ~ name) | title }}{{ name.swapcase() }}", "X-{Ada|name|Title}{aDA|name|Other}"),
         ("{{ quote | e | trim }}", "{&lt;&#34;é&#39;&gt;|quote|Escape|Trim}"),
         ("{{ ('<' | safe) + name }}", "<{Ada|name|Escape}"),
-        ("{{ name | urlencode }}{{ name | striptags }}", "{Ada|name|Other}{Ada|name|Other}"),
+        ("{{ name | urlencode }}{{ name | striptags }}", "{AdaAda|name|Other}"),
         ("{{ name | string | upper | lower | trim }}", "{ada|name|Upper|Lower|Trim}"),
     ])
 }
@@ -147,7 +147,7 @@ fn serialisation() -> Result<(), Failure> {
     check(&[
         ("{{ name | tojson }}", "{\"|$name|Json}{Ada|name|Json}{\"|$name|Json}"),
         ("{{ quote | tojson }}", "{\"|$quote|Json}{<\\\"é'>\\n|quote|Json}{\"|$quote|Json}"),
-        ("{{ [n, f, yes, none] | tojson }}", "[{12|n|Json}, {0.5|f|Json}, {true|yes|Json}, {null|none|Json}]"),
+        ("{{ [n, f, yes, nil] | tojson }}", "[{12|n|Json}, {0.5|f|Json}, {true|yes|Json}, {null|nil|Json}]"),
         (
             "{{ map | tojson }}",
             "{{\"|$map|Json}{k|#map.k|Json}{\": |$map|Json}{\"|$map.k|Json}{v|map.k|Json}{\"|$map.k|Json}\
@@ -169,10 +169,10 @@ fn serialisation() -> Result<(), Failure> {
 #[test]
 fn values_that_are_no_strings() -> Result<(), Failure> {
     check(&[
-        ("{{ n }} {{ f }} {{ yes }} {{ none }}", "{12|n|Str} {0.5|f|Str} {True|yes|Str} {None|none|Str}"),
+        ("{{ n }} {{ f }} {{ yes }} {{ nil }}", "{12|n|Str} {0.5|f|Str} {True|yes|Str} {None|nil|Str}"),
         ("{{ n | string }}{{ n | tojson }}", "{12|n|Str}{12|n|Json}"),
-        ("{{ n + 1 }}{{ -n }}{{ f | round | int }}", "{13|n|Other}{-12|n|Other}{0|f|Other}"),
-        ("{{ name | length }}{{ 1 + 1 }}", "{3|name|Other}2"),
+        ("{{ n + 1 }}{{ -n }}{{ f | round | int }}", "{13|n|Other|Str}{-12|n|Other|Str}{0|f|Other|Str}"),
+        ("{{ name | length }}{{ 1 + 1 }}", "{3|name|Other|Str}2"),
         ("{{ missing }}{{ name == 'Ada' }}", "True"),
     ])
 }
@@ -210,7 +210,7 @@ fn values_on_their_way() -> Result<(), Failure> {
 fn decisions_are_recorded() -> Result<(), Failure> {
     let table: &[(&str, &[&str])] = &[
         ("{% if name %}{% endif %}{{ n }}", &["name"]),
-        ("{{ 1 if yes else 2 }}{{ not none }}", &["none", "yes"]),
+        ("{{ 1 if yes else 2 }}{{ not nil }}", &["nil", "yes"]),
         ("{{ name == 'Ada' }}{{ n in list }}", &["list", "n", "name"]),
         ("{{ name.startswith('A') }}{{ text | length }}", &["name", "text"]),
         ("{{ name is string }}{{ items | selectattr('on') | list | length }}", &["items[0].on", "items[1].on", "name"]),
@@ -230,7 +230,7 @@ fn decisions_are_recorded() -> Result<(), Failure> {
 #[test]
 fn labels_count_among_the_bytes() -> Result<(), Failure> {
     let mut limits = Limits::default();
-    limits.value_bytes = 100_000;
+    limits.value_bytes = 40_000;
     let template = Template::parse("t", "{{ ((name ~ '-') * 2000) | length }}")?.with_limits(limits);
     assert!(template.render(&context()).is_ok());
     let rendered = template.render_with(&context(), &RenderOptions::new().label(true));
