@@ -141,7 +141,16 @@ impl Buffer {
     }
 
     fn push_pieces(&mut self, run: &Run, start: usize, pieces: &[Piece]) -> Outcome<()> {
-        pieces.iter().try_for_each(|piece| self.piece(run, start + piece.start..start + piece.end, piece.mark))
+        let Some((first, rest)) = pieces.split_first() else { return Ok(()) };
+        // Only the first can continue what was written before.
+        self.piece(run, start + first.start..start + first.end, first.mark)?;
+        run.make_pieces(rest.len())?;
+        self.pieces.extend(rest.iter().map(|piece| Piece {
+            start: start + piece.start,
+            end: start + piece.end,
+            mark: piece.mark,
+        }));
+        Ok(())
     }
 
     fn piece(&mut self, run: &Run, range: Range<usize>, mark: Mark) -> Outcome<()> {
