@@ -86,7 +86,7 @@ impl<'t> Probe<'t> {
         limits.fuel = limits.fuel.min(self.fuel.get());
         limits.output_bytes = limits.output_bytes.min(OUTPUT_BYTES);
         let options = RenderOptions::new().limits(limits).record_reads(watch);
-        let Rendered { result, reads, steps } = self.template.render_with(context, &options);
+        let Rendered { result, reads, steps, .. } = self.template.render_with(context, &options);
         self.fuel.set(self.fuel.get().saturating_sub(steps));
         if let Err(error) = &result
             && error.kind() == RenderErrorKind::Limit
