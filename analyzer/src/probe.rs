@@ -72,7 +72,7 @@ impl<'t> Probe<'t> {
         limits.fuel = limits.fuel.min(self.fuel.get());
         limits.output_bytes = limits.output_bytes.min(OUTPUT_BYTES.min(self.bytes.get()));
         let options = RenderOptions::new().limits(limits).record_reads(watch);
-        let Rendered { result, reads, steps } = self.template.render_with(context, &options);
+        let Rendered { result, reads, steps, .. } = self.template.render_with(context, &options);
         self.fuel.set(self.fuel.get().saturating_sub(steps));
         self.bytes.set(self.bytes.get().saturating_sub(result.as_ref().map_or(0, String::len)));
         // One conversation may well be too much for a template, and another one not.

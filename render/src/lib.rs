@@ -52,6 +52,11 @@
 //! [`Template::variables`] lists the variables that a template expects. [`Template::render_with`] records which parts of
 //! the context a render looked at ([`Reads`]), whether they were there or not.
 //!
+//! # Where the text comes from
+//!
+//! A labelled render ([`RenderOptions::label`]) tells for each byte of its text whether it is template text or was written
+//! from a field of the context, and how that field was encoded ([`Labels`]).
+//!
 //! # Where there are no threads
 //!
 //! Parsing and rendering recurse as deep as a template nests. A render first runs on the calling thread, where it may use
@@ -71,8 +76,8 @@
 //! otherwise stays the same.
 
 // The layers, lowest first; a file imports only from files below it:
-// `error`, `limits`, `clock`, `reads`, `stack`: small and independent.
-// `run`: the accounts of one render.
+// `error`, `limits`, `clock`, `reads`, `labels`, `stack`: small and independent.
+// `marks`: what labels are during a render. `run`: the accounts of one render.
 // `syntax`: source to syntax tree; `syntax/parser.rs` is the only file that knows minijinja.
 // `value`: Python's values. `operators`: what Python's operators do with them. `builtins`: filters, tests, methods.
 // `eval`: walks the syntax tree. `template`: the public interface.
@@ -81,7 +86,9 @@ mod builtins;
 mod clock;
 mod error;
 mod eval;
+mod labels;
 mod limits;
+mod marks;
 mod operators;
 mod reads;
 mod run;
@@ -92,6 +99,7 @@ mod value;
 
 pub use crate::clock::Clock;
 pub use crate::error::{RenderError, RenderErrorKind, TemplateError};
+pub use crate::labels::{Encoding, Field, Labels, Origin, Part, Span};
 pub use crate::limits::Limits;
 pub use crate::reads::Reads;
 pub use crate::stack::{Panicked, with_big_stack, without_threads};

@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 pub struct Reads {
     paths: BTreeSet<String>,
     whole: BTreeSet<String>,
+    decided: BTreeSet<String>,
 }
 
 impl Reads {
@@ -36,6 +37,26 @@ impl Reads {
     /// `items()`. Everything below them counts as read.
     pub fn whole(&self) -> &BTreeSet<String> {
         &self.whole
+    }
+
+    /// The paths of the values that were tested: by a condition, `and`, `or` or `not`, a comparison, `in`, `is`,
+    /// `startswith` and the like, or because their length was asked for. What is in here and in no label only decided
+    /// something.
+    ///
+    /// Only a [labelled](crate::RenderOptions::label) render records this, and the paths are those of its labels:
+    /// `messages[1].content`. A field that the context does not have is not in here, but in [`paths`](Reads::paths).
+    ///
+    /// ```
+    /// use unjinja_render::{RenderOptions, Template};
+    ///
+    /// let template = Template::parse("t.jinja", "{% if messages[0].role == 'user' %}{{ messages[0].content }}{% endif %}")?;
+    /// let context = serde_json::json!({ "messages": [{ "role": "user", "content": "Hi!" }] });
+    /// let reads = template.render_with(&context, &RenderOptions::new().label(true)).reads;
+    /// assert_eq!(reads.decided().iter().collect::<Vec<_>>(), ["messages[0].role"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decided(&self) -> &BTreeSet<String> {
+        &self.decided
     }
 
     /// Whether this path was read, on its own or as a part of something that was used as a whole.
@@ -52,6 +73,11 @@ impl Reads {
     pub fn merge(&mut self, other: &Reads) {
         self.paths.extend(other.paths.iter().cloned());
         self.whole.extend(other.whole.iter().cloned());
+        self.decided.extend(other.decided.iter().cloned());
+    }
+
+    pub(crate) fn decided_by(&mut self, paths: BTreeSet<String>) {
+        self.decided = paths;
     }
 
     pub(crate) fn key(&mut self, container: &str, key: &str) {

@@ -9,7 +9,9 @@ use std::rc::Rc;
 
 use crate::clock::Clock;
 use crate::error::{Fault, Outcome};
+use crate::labels::{Encoding, Labels, Part};
 use crate::limits::Limits;
+use crate::marks::{Mark, Marks, Piece, Step};
 use crate::reads::Reads;
 
 /// What a value counts for among the [`Limits::value_bytes`]: at least its real size.
@@ -18,6 +20,26 @@ pub(crate) const VALUE_BYTES: usize = 32;
 /// A container that can be emptied.
 pub(crate) trait Clear {
     fn clear(&self);
+}
+
+/// Where a container comes from. Both are absent if it does not come from the context.
+#[derive(Clone, Default)]
+pub(crate) struct Source {
+    /// The path for [`Reads`], if reads are recorded.
+    path: Option<Rc<str>>,
+    /// The mark of the container's value, if the render is labelled.
+    pub(crate) mark: Mark,
+}
+
+impl Source {
+    pub(crate) fn new(path: Option<&str>, mark: Mark) -> Source {
+        Source { path: path.map(Rc::from), mark }
+    }
+
+    /// This source, or `other` if this is none.
+    pub(crate) fn or(&self, other: &Source) -> Source {
+        Source { path: self.path.clone().or_else(|| other.path.clone()), mark: self.mark.or(other.mark) }
+    }
 }
 
 /// The accounts of one render.
@@ -30,21 +52,34 @@ pub(crate) struct Run {
     too_deep: Cell<bool>,
     /// Present if reads are recorded.
     reads: Option<RefCell<Reads>>,
+    /// Present if the render is labelled.
+    marks: Option<RefCell<Marks>>,
     changing: RefCell<Vec<Rc<dyn Clear>>>,
 }
 
 impl Run {
-    pub(crate) fn new(limits: Limits, clock: Clock, record_reads: bool) -> Run {
+    pub(crate) fn new(limits: Limits, clock: Clock) -> Run {
         Run {
             clock,
             fuel: Cell::new(limits.fuel),
             bytes: Cell::new(0),
             depth: Cell::new(0),
             too_deep: Cell::new(false),
-            reads: record_reads.then(RefCell::default),
+            reads: None,
+            marks: None,
             changing: RefCell::default(),
             limits,
         }
+    }
+
+    /// Records the reads of this render.
+    pub(crate) fn record_reads(&mut self) {
+        self.reads = Some(RefCell::default());
+    }
+
+    /// Labels this render.
+    pub(crate) fn label(&mut self) {
+        self.marks = Some(RefCell::new(Marks::new()));
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -82,12 +117,17 @@ impl Run {
     /// Pays for a value of `bytes`. To be called before the value is made, so that its memory is never allocated if the
     /// limit is reached.
     pub(crate) fn make(&self, bytes: usize) -> Outcome<()> {
+        self.allocate(bytes)?;
+        self.scan(bytes)
+    }
+
+    fn allocate(&self, bytes: usize) -> Outcome<()> {
         let used = self.bytes.get().saturating_add(bytes);
         if used > self.limits.value_bytes {
             return Err(Fault::limit(format!("values of more than {} bytes", self.limits.value_bytes)));
         }
         self.bytes.set(used);
-        self.scan(bytes)
+        Ok(())
     }
 
     /// Pays for `n` elements of a list.
@@ -106,9 +146,9 @@ impl Run {
         Ok(Level(&self.depth))
     }
 
-    /// Records that `key` of the object at `path` was looked for.
-    pub(crate) fn read_key(&self, path: &Option<Rc<str>>, key: &str) {
-        if let (Some(reads), Some(path)) = (&self.reads, path) {
+    /// Records that `key` of the object at `source` was looked for.
+    pub(crate) fn read_key(&self, source: &Source, key: &str) {
+        if let (Some(reads), Some(path)) = (&self.reads, &source.path) {
             reads.borrow_mut().key(path, key);
         }
     }
@@ -120,18 +160,73 @@ impl Run {
         }
     }
 
-    /// Records that elements of the list at `path` were looked at.
-    pub(crate) fn read_element(&self, path: &Option<Rc<str>>) {
-        if let (Some(reads), Some(path)) = (&self.reads, path) {
+    /// Records that elements of the list at `source` were looked at.
+    pub(crate) fn read_element(&self, source: &Source) {
+        if let (Some(reads), Some(path)) = (&self.reads, &source.path) {
             reads.borrow_mut().element(path);
         }
     }
 
-    /// Records that the object or list at `path` was used as a whole.
-    pub(crate) fn read_whole(&self, path: &Option<Rc<str>>) {
-        if let (Some(reads), Some(path)) = (&self.reads, path) {
+    /// Records that the object or list at `source` was used as a whole.
+    pub(crate) fn read_whole(&self, source: &Source) {
+        if let (Some(reads), Some(path)) = (&self.reads, &source.path) {
             reads.borrow_mut().took_whole(path);
         }
+    }
+
+    pub(crate) fn labels(&self) -> bool {
+        self.marks.is_some()
+    }
+
+    /// The mark of the value that is `step` below `parent` in the context; none unless the render is labelled.
+    pub(crate) fn place(&self, parent: Mark, step: impl FnOnce() -> Step) -> Mark {
+        match &self.marks {
+            Some(marks) => marks.borrow_mut().place(parent, step()),
+            None => Mark::NONE,
+        }
+    }
+
+    /// The mark of a text after one more encoding.
+    pub(crate) fn encoded(&self, mark: Mark, encoding: Encoding) -> Mark {
+        match &self.marks {
+            Some(marks) if mark.is_some() => marks.borrow_mut().encoded(mark, encoding),
+            _ => mark,
+        }
+    }
+
+    /// The mark of the punctuation that an encoding adds to a text or a container.
+    pub(crate) fn syntax(&self, mark: Mark, encoding: Encoding) -> Mark {
+        self.encoded(mark.part(Part::Syntax), encoding)
+    }
+
+    /// Whether two neighbours of this mark are one piece.
+    pub(crate) fn joins(&self, mark: Mark) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.borrow().joins(mark))
+    }
+
+    /// The mark of a result that cannot be followed, from the first of these that is a mark.
+    pub(crate) fn other(&self, from: impl IntoIterator<Item = Mark>) -> Mark {
+        if self.marks.is_none() {
+            return Mark::NONE;
+        }
+        let first = from.into_iter().find(|mark| mark.is_some());
+        self.encoded(first.unwrap_or_default(), Encoding::Other)
+    }
+
+    /// Records that a value of this mark was tested.
+    pub(crate) fn decide(&self, mark: Mark) {
+        if let Some(marks) = &self.marks {
+            marks.borrow_mut().decide(mark);
+        }
+    }
+
+    /// Pays for the labels of a text, one for each piece. They take no steps, so that a labelled render takes as many as a
+    /// plain one.
+    pub(crate) fn make_pieces(&self, n: usize) -> Outcome<()> {
+        if n == 0 {
+            return Ok(());
+        }
+        self.allocate(n.saturating_mul(size_of::<Piece>()))
     }
 
     /// Must be called before a container changes in place. `known` belongs to the container and says whether this was
@@ -154,11 +249,18 @@ impl Run {
 
     /// Ends the render. Every container that could contain itself is emptied, so that no cycle leaks. They are emptied one
     /// after another, so that a long chain of values is not dropped by deep recursion.
-    pub(crate) fn finish(self) -> Reads {
+    ///
+    /// Returns what was read, and the labels of a text of `length` bytes, if the render is labelled.
+    pub(crate) fn finish(self, pieces: &[Piece], length: usize) -> (Reads, Option<Labels>) {
         for container in self.changing.borrow().iter() {
             container.clear();
         }
-        self.reads.map(RefCell::into_inner).unwrap_or_default()
+        let mut reads = self.reads.map(RefCell::into_inner).unwrap_or_default();
+        let labels = self.marks.map(RefCell::into_inner).map(|marks| {
+            reads.decided_by(marks.decided());
+            marks.labels(pieces, length)
+        });
+        (reads, labels)
     }
 }
 

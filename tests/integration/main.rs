@@ -18,6 +18,7 @@ mod model_table;
 mod promises;
 mod renamed;
 mod render_corpus;
+mod render_labels;
 mod round_trips;
 mod structure;
 mod supply;

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use crate::error::{Fault, Outcome};
-use crate::run::Run;
-use crate::value::repr;
 use crate::value::types::Value;
 
 /// Evaluated arguments.
@@ -54,16 +52,8 @@ pub(crate) fn flag(value: Option<Value>, default: bool) -> bool {
 /// An optional integer; an absent argument and Python's `None` are `None`.
 pub(crate) fn integer(value: Option<Value>) -> Outcome<Option<i128>> {
     match value {
-        None | Some(Value::None) => Ok(None),
+        None | Some(Value::None(_)) => Ok(None),
         Some(value) => value.index().map(Some),
-    }
-}
-
-/// An argument on which Jinja2 calls `str()`.
-pub(crate) fn text_arg(run: &Run, value: Option<Value>, default: &str) -> Outcome<Arc<str>> {
-    match value {
-        Some(value) => Ok(repr::soft_string(run, &value)?.s),
-        None => Ok(Arc::from(default)),
     }
 }
 

@@ -59,19 +59,21 @@ fn exists(name: &str) -> bool {
 
 /// `value is name(args)`.
 pub(crate) fn test(run: &Run, name: &str, value: &Value, args: Vec<Value>) -> Outcome<bool> {
+    value.decide(run);
+    args.iter().for_each(|arg| arg.decide(run));
     let mut args = args.into_iter();
     let mut argument = || args.next().ok_or_else(|| Fault::new(format!("test '{name}' needs an argument")));
     let compared = |op, other: &Value| compare(run, op, value, other);
     Ok(match name {
         "defined" => !value.is_undefined(),
         "undefined" => value.is_undefined(),
-        "none" => matches!(value, Value::None),
-        "boolean" => matches!(value, Value::Bool(_)),
-        "true" => matches!(value, Value::Bool(true)),
-        "false" => matches!(value, Value::Bool(false)),
-        "integer" => matches!(value, Value::Int(_)),
-        "float" => matches!(value, Value::Float(_)),
-        "number" => matches!(value, Value::Int(_) | Value::Float(_) | Value::Bool(_)),
+        "none" => matches!(value, Value::None(_)),
+        "boolean" => matches!(value, Value::Bool(_, _)),
+        "true" => matches!(value, Value::Bool(true, _)),
+        "false" => matches!(value, Value::Bool(false, _)),
+        "integer" => matches!(value, Value::Int(_, _)),
+        "float" => matches!(value, Value::Float(_, _)),
+        "number" => matches!(value, Value::Int(_, _) | Value::Float(_, _) | Value::Bool(_, _)),
         "string" => matches!(value, Value::Str(_)),
         "mapping" => matches!(value, Value::Dict(_)),
         "sequence" => matches!(
@@ -106,9 +108,9 @@ pub(crate) fn test(run: &Run, name: &str, value: &Value, args: Vec<Value>) -> Ou
             if name == "lower" { lower && !upper } else { upper && !lower }
         }
         "odd" | "even" | "divisibleby" => {
-            let divisor = if name == "divisibleby" { argument()? } else { Value::Int(2) };
+            let divisor = if name == "divisibleby" { argument()? } else { Value::int(2) };
             let rest = arith(run, Arith::Rem, value, &divisor)?;
-            equal(run, &rest, &Value::Int((name == "odd").into()))?
+            equal(run, &rest, &Value::int((name == "odd").into()))?
         }
         "sameas" => identical(value, &argument()?),
         "in" => contains(run, &argument()?, value)?,

@@ -13,9 +13,10 @@ use crate::operators::method_names;
 use crate::run::Run;
 use crate::syntax::ast::Arith;
 use crate::value::compare::{equal, order};
+use crate::value::labelled::Buffer;
 use crate::value::repr;
 use crate::value::sort::sort;
-use crate::value::types::{Value, View};
+use crate::value::types::{Text, Value, View};
 
 /// `value | name(args)`.
 pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<Value> {
@@ -25,7 +26,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
     match name {
         "d" | "default" => {
             let [default, boolean] = args.bind(name, ["default_value", "boolean"])?;
-            let replace = value.is_undefined() || (flag(boolean, false) && !value.truthy());
+            let replace = value.is_undefined() || (flag(boolean, false) && !value.holds(run));
             Ok(if replace { default.unwrap_or_else(|| Value::from("")) } else { value })
         }
         "attr" => {
@@ -40,9 +41,9 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
                 _ => get_attr(run, &value, &attribute.s),
             }
         }
-        "length" | "count" => Ok(Value::Int(value.length(run)? as i128)),
+        "length" | "count" => Ok(Value::int(value.length(run)? as i128).computed_from(run, &[&value])),
         "list" => match &value {
-            Value::List(list) => Value::list_at(run, value.elements(run)?, list.path.clone()),
+            Value::List(list) => Value::list_at(run, value.elements(run)?, list.source.clone()),
             _ => Value::list(run, value.elements(run)?),
         },
         "first" => first(run, &value),
@@ -119,8 +120,8 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
         }
         "sum" => {
             let [attribute, start] = args.bind(name, ["attribute", "start"])?;
-            let getter = Getter::new(attribute.as_ref().filter(|a| !matches!(a, Value::None)), false)?;
-            let mut total = start.unwrap_or(Value::Int(0));
+            let getter = Getter::new(attribute.as_ref().filter(|a| !matches!(a, Value::None(_))), false)?;
+            let mut total = start.unwrap_or(Value::int(0));
             if matches!(total, Value::Str(_)) {
                 return Err(Fault::new("sum() can't sum strings [use ''.join(seq) instead]"));
             }
@@ -132,7 +133,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
         "batch" | "slice" => {
             let [size, fill] = args.bind(name, ["size", "fill_with"])?;
             let size = required(name, "size", size)?.index()?;
-            let fill = fill.filter(|f| !matches!(f, Value::None));
+            let fill = fill.filter(|f| !matches!(f, Value::None(_)));
             let items = value.elements(run)?;
             let parts = if name == "batch" { batch(run, items, size, fill)? } else { slices(run, items, size, fill)? };
             Value::iter(run, parts)
@@ -145,7 +146,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
 fn first(run: &Run, value: &Value) -> Outcome<Value> {
     let first = match value {
         Value::Iter(iter) => iter.items.borrow_mut().pop_front(),
-        Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Range(_) => item(run, value, &Value::Int(0))?,
+        Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Range(_) => item(run, value, &Value::int(0))?,
         other => other.elements(run)?.into_iter().next(),
     };
     Ok(first.unwrap_or_else(|| Value::undefined("No first item, sequence was empty.")))
@@ -163,8 +164,8 @@ struct Getter {
 impl Getter {
     fn new(attribute: Option<&Value>, fold_case: bool) -> Outcome<Getter> {
         match attribute {
-            None | Some(Value::None) => Ok(Getter { path: Vec::new(), default: None, fold_case }),
-            Some(Value::Int(i)) => Ok(Getter { path: vec![Value::Int(*i)], default: None, fold_case }),
+            None | Some(Value::None(_)) => Ok(Getter { path: Vec::new(), default: None, fold_case }),
+            Some(Value::Int(i, _)) => Ok(Getter { path: vec![Value::int(i.get())], default: None, fold_case }),
             Some(Value::Str(path)) => Ok(Getter::of_path(&path.s, fold_case)),
             Some(other) => Err(other.fault(|t| format!("an attribute is a string or a number, not {t}"))),
         }
@@ -172,7 +173,7 @@ impl Getter {
 
     fn of_path(path: &str, fold_case: bool) -> Getter {
         let part = |part: &str| match part.parse::<u32>() {
-            Ok(index) if part.bytes().all(|b| b.is_ascii_digit()) => Value::Int(index.into()),
+            Ok(index) if part.bytes().all(|b| b.is_ascii_digit()) => Value::int(index.into()),
             _ => Value::from(part),
         };
         Getter { path: path.split('.').map(part).collect(), default: None, fold_case }
@@ -190,7 +191,7 @@ impl Getter {
         match &value {
             Value::Str(text) if self.fold_case => {
                 run.make(text.s.len())?;
-                Ok(text.s.to_lowercase().into())
+                Ok(Value::Str(Text::plain(text.s.to_lowercase())))
             }
             _ => Ok(value),
         }
@@ -201,14 +202,14 @@ fn join(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     let [separator, attribute] = args.bind("join", ["d", "attribute"])?;
     let getter = Getter::new(attribute.as_ref(), false)?;
     let separator = match &separator {
-        Some(separator) => repr::string(run, separator)?,
-        None => String::new(),
+        Some(separator) => repr::soft_string(run, separator)?,
+        None => Text::plain(""),
     };
-    let mut out = String::new();
+    let mut out = Buffer::default();
     for (i, item) in value.elements(run)?.iter().enumerate() {
         if i > 0 {
-            run.make(separator.len())?;
-            out.push_str(&separator);
+            run.make(separator.s.len())?;
+            out.push_text(run, &separator)?;
         }
         repr::write_string(run, &getter.get(run, item)?, &mut out)?;
     }
@@ -226,7 +227,7 @@ fn map(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
         None => {
             let [attribute, default] = Args { positional: Vec::new(), named }.bind("map", ["attribute", "default"])?;
             let mut getter = Getter::new(Some(&required("map", "attribute", attribute)?), false)?;
-            getter.default = default.filter(|d| !matches!(d, Value::None));
+            getter.default = default.filter(|d| !matches!(d, Value::None(_)));
             for item in value.elements(run)? {
                 mapped.push(getter.get(run, &item)?);
             }
@@ -266,7 +267,7 @@ fn select(run: &Run, name: &str, value: &Value, args: Args) -> Outcome<Value> {
         let passes = match &test {
             Some(Value::Str(test)) => builtin_tests::test(run, &test.s, &found, rest.clone())?,
             Some(other) => return Err(other.fault(|t| format!("{name}: a test's name is a str, not {t}"))),
-            None => found.truthy(),
+            None => found.holds(run),
         };
         if passes == wanted {
             kept.push(item);
@@ -285,7 +286,7 @@ fn dictsort(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     let Value::Dict(dict) = value else {
         return Err(value.fault(|t| format!("'{t}' object has no attribute 'items'")));
     };
-    let mut getter = Getter::new(Some(&Value::Int(position)), false)?;
+    let mut getter = Getter::new(Some(&Value::int(position)), false)?;
     getter.fold_case = !flag(sensitive, false);
     let mut keyed = Vec::new();
     for pair in Value::View(View::Items, Rc::clone(dict)).elements(run)? {
@@ -338,7 +339,7 @@ fn group_by(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
     let [attribute, default, sensitive] = args.bind("groupby", ["attribute", "default", "case_sensitive"])?;
     let attribute = required("groupby", "attribute", attribute)?;
     let mut getter = Getter::new(Some(&attribute), !flag(sensitive, false))?;
-    getter.default = default.filter(|d| !matches!(d, Value::None));
+    getter.default = default.filter(|d| !matches!(d, Value::None(_)));
     let mut keyed = Vec::new();
     for item in value.elements(run)? {
         keyed.push((getter.get(run, &item)?, item));

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::builtins::args::{Args, integer, required};
 use crate::builtins::methods;
 use crate::error::{Fault, Outcome};
-use crate::run::Run;
+use crate::run::{Run, Source};
 use crate::value::repr;
 use crate::value::types::{Cycler, Global, Joiner, Map, Namespace, Range, Value};
 
@@ -27,16 +27,16 @@ pub(crate) fn call(run: &Run, function: Global, args: Args) -> Outcome<Value> {
             Ok(Value::Namespace(namespace))
         }
         Global::Dict | Global::DictAlias => {
-            let path = match args.positional.first() {
-                Some(Value::Dict(dict)) => dict.path.clone(),
-                _ => None,
+            let source = match args.positional.first() {
+                Some(Value::Dict(dict)) => dict.source.clone(),
+                _ => Source::default(),
             };
             let mut map = Map::default();
             for (key, value) in methods::pairs(run, args)? {
                 run.make_items(4)?;
                 map.insert(key.key(run)?, key, value);
             }
-            Value::dict_at(run, map, path)
+            Value::dict_at(run, map, source)
         }
         Global::Range => range(args),
         Global::Cycler => {

@@ -23,21 +23,21 @@ pub(crate) fn call(run: &Run, value: &Value, method: &'static str, args: Args) -
             let [item] = args.bind(method, ["value"])?;
             sequence_method(run, &value.elements(run)?, method, &required(method, "value", item)?)
         }
-        Value::Int(_) | Value::Bool(_) => {
+        Value::Int(_, _) | Value::Bool(_, _) => {
             let size = value.as_int().unwrap_or(0).unsigned_abs();
             Ok(match method {
-                "bit_length" => Value::Int((128 - size.leading_zeros()).into()),
-                _ => Value::Bool(true),
+                "bit_length" => Value::int((128 - size.leading_zeros()).into()),
+                _ => Value::bool(true),
             })
         }
-        Value::Float(f) => Ok(Value::Bool(f.fract() == 0.0)),
+        Value::Float(f, _) => Ok(Value::bool(f.fract() == 0.0)),
         Value::Loop(state) => loop_method(run, state, method, args),
         Value::Global(Global::Dict | Global::DictAlias) => dict_type_method(run, method, args),
         Value::Cycler(cycler) => Ok(match method {
             "next" => next_of_cycle(cycler),
             _ => {
                 cycler.position.set(0);
-                Value::None
+                Value::NONE
             }
         }),
         other => Err(other.fault(|t| format!("'{t}' object has no attribute '{method}'"))),
@@ -49,13 +49,13 @@ fn sequence_method(run: &Run, items: &[Value], method: &str, wanted: &Value) -> 
     for (i, item) in items.iter().enumerate() {
         if equal(run, item, wanted)? {
             if method == "index" {
-                return Ok(Value::Int(i as i128));
+                return Ok(Value::int(i as i128));
             }
             count += 1;
         }
     }
     match method {
-        "count" => Ok(Value::Int(count)),
+        "count" => Ok(Value::int(count)),
         _ => Err(Fault::new("value is not in list")),
     }
 }
@@ -95,11 +95,11 @@ fn list_method(run: &Run, list: &Rc<List>, method: &'static str, args: Args) -> 
         "remove" => {
             let [item] = args.bind(method, ["value"])?;
             let items = Value::List(list.clone()).elements(run)?;
-            let Value::Int(index) = sequence_method(run, &items, "index", &required(method, "value", item)?)? else {
-                return Ok(Value::None);
+            let Value::Int(index, _) = sequence_method(run, &items, "index", &required(method, "value", item)?)? else {
+                return Ok(Value::NONE);
             };
             run.will_change(list, &list.mutated);
-            list.items.borrow_mut().remove(index as usize);
+            list.items.borrow_mut().remove(index.get() as usize);
         }
         "clear" => {
             run.will_change(list, &list.mutated);
@@ -120,7 +120,7 @@ fn list_method(run: &Run, list: &Rc<List>, method: &'static str, args: Args) -> 
         }
         "copy" => {
             args.bind(method, [])?;
-            return Value::list_at(run, Value::List(list.clone()).elements(run)?, list.path.clone());
+            return Value::list_at(run, Value::List(list.clone()).elements(run)?, list.source.clone());
         }
         _ => {
             let [item] = args.bind(method, ["value"])?;
@@ -128,13 +128,13 @@ fn list_method(run: &Run, list: &Rc<List>, method: &'static str, args: Args) -> 
             return sequence_method(run, &items, method, &required(method, "value", item)?);
         }
     }
-    Ok(Value::None)
+    Ok(Value::NONE)
 }
 
 fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> Outcome<Value> {
     let look = |key: &Value| -> Outcome<Option<Value>> {
         if let Some(name) = key.as_str() {
-            run.read_key(&dict.path, name);
+            run.read_key(&dict.source, name);
         }
         Ok(dict.map.borrow().get(&key.key(run)?).cloned())
     };
@@ -142,7 +142,7 @@ fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> 
         "get" => {
             let [key, default] = args.bind(method, ["key", "default"])?;
             let found = look(&required(method, "key", key)?)?;
-            Ok(found.or(default).unwrap_or(Value::None))
+            Ok(found.or(default).unwrap_or(Value::NONE))
         }
         "items" | "keys" | "values" => {
             args.bind(method, [])?;
@@ -168,7 +168,7 @@ fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> 
                     Ok(value)
                 }
                 (None, Some(default)) => Ok(default),
-                (None, None) => Err(Fault::new(format!("KeyError: {}", repr::repr(run, &key)?))),
+                (None, None) => Err(Fault::new(format!("KeyError: {}", repr::repr(run, &key)?.s))),
             }
         }
         "popitem" => {
@@ -186,7 +186,7 @@ fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> 
             if let Some(value) = look(&key)? {
                 return Ok(value);
             }
-            let value = default.unwrap_or(Value::None);
+            let value = default.unwrap_or(Value::NONE);
             dict.set(run, &key, value.clone())?;
             Ok(value)
         }
@@ -194,12 +194,12 @@ fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> 
             for (key, value) in pairs(run, args)? {
                 dict.set(run, &key, value)?;
             }
-            Ok(Value::None)
+            Ok(Value::NONE)
         }
         "clear" => {
             run.will_change(dict, &dict.mutated);
             *dict.map.borrow_mut() = Map::default();
-            Ok(Value::None)
+            Ok(Value::NONE)
         }
         _ => from_keys(run, args),
     }
@@ -209,7 +209,7 @@ fn dict_method(run: &Run, dict: &Rc<Dict>, method: &'static str, args: Args) -> 
 fn from_keys(run: &Run, args: Args) -> Outcome<Value> {
     let [keys, value] = args.bind("fromkeys", ["iterable", "value"])?;
     let mut map = Map::default();
-    let value = value.unwrap_or(Value::None);
+    let value = value.unwrap_or(Value::NONE);
     for key in required("fromkeys", "iterable", keys)?.elements(run)? {
         map.insert(key.key(run)?, key, value.clone());
     }
@@ -236,7 +236,7 @@ fn dict_type_method(run: &Run, method: &'static str, mut args: Args) -> Outcome<
 fn next_of_cycle(cycler: &Cycler) -> Value {
     let position = cycler.position.get();
     cycler.position.set((position + 1) % cycler.items.len().max(1));
-    cycler.items.get(position).cloned().unwrap_or(Value::None)
+    cycler.items.get(position).cloned().unwrap_or(Value::NONE)
 }
 
 /// `loop.cycle(…)` and `loop.changed(…)`.
@@ -247,12 +247,12 @@ fn loop_method(run: &Run, state: &LoopState, method: &str, args: Args) -> Outcom
             return Err(Fault::new("no items for cycling given"));
         }
         let at = state.index.get().saturating_sub(1) % items.len();
-        return Ok(items.get(at).cloned().unwrap_or(Value::None));
+        return Ok(items.get(at).cloned().unwrap_or(Value::NONE));
     }
     // Kept as text, so that a loop cannot come to hold what holds the loop.
-    let now = Value::from(repr::repr(run, &Value::tuple(run, items)?)?);
+    let now = Value::Str(repr::repr(run, &Value::tuple(run, items)?)?);
     let before = state.changed.replace(Some(now.clone()));
-    Ok(Value::Bool(match before {
+    Ok(Value::bool(match before {
         Some(before) => !equal(run, &before, &now)?,
         None => true,
     }))
@@ -262,7 +262,7 @@ fn loop_method(run: &Run, state: &LoopState, method: &str, args: Args) -> Outcom
 fn copy_dict(run: &Run, dict: &Dict) -> Outcome<Value> {
     let map = dict.map.borrow();
     run.make_items(map.len() * 4)?;
-    Value::dict_at(run, map.clone(), dict.path.clone())
+    Value::dict_at(run, map.clone(), dict.source.clone())
 }
 
 /// The entries that the arguments of `dict(…)` and `update(…)` stand for: a mapping or pairs, then keywords.
@@ -274,7 +274,7 @@ pub(crate) fn pairs(run: &Run, args: Args) -> Outcome<Vec<(Value, Value)>> {
     }
     for source in positional {
         if let Value::Dict(dict) = &source {
-            run.read_whole(&dict.path);
+            run.read_whole(&dict.source);
             run.make_items(dict.map.borrow().len() * 2)?;
             pairs.extend(dict.map.borrow().entries.iter().map(|e| (e.shown.clone(), e.value.clone())));
             continue;

@@ -2,16 +2,22 @@
 
 use crate::builtins::args::{Args, count_arg, flag};
 use crate::error::{Fault, Outcome};
+use crate::run::Run;
 use crate::value::text::is_space;
-use crate::value::types::Value;
+use crate::value::types::{Text, Value};
 
 /// `value | name(args)`.
-pub(crate) fn apply(name: &str, value: Value, args: Args) -> Outcome<Value> {
+pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<Value> {
+    let result = compute(run, name, value.clone(), args)?;
+    Ok(if matches!(result, Value::Str(_)) { result } else { result.computed_from(run, &[&value]) })
+}
+
+fn compute(run: &Run, name: &str, value: Value, args: Args) -> Outcome<Value> {
     match name {
         "abs" => match &value {
-            Value::Float(f) => Ok(Value::Float(f.abs())),
+            Value::Float(f, _) => Ok(Value::float(f.abs())),
             other => match other.as_int() {
-                Some(i) => Ok(Value::Int(i.saturating_abs())),
+                Some(i) => Ok(Value::int(i.saturating_abs())),
                 None => Err(other.fault(|t| format!("bad operand type for abs(): '{t}'"))),
             },
         },
@@ -20,8 +26,10 @@ pub(crate) fn apply(name: &str, value: Value, args: Args) -> Outcome<Value> {
         "round" => round(&value, args),
         _ => {
             let [binary] = args.bind(name, ["binary"])?;
+            let mark = value.mark();
             let size = float(value, Args::default())?.as_float().unwrap_or(0.0);
-            Ok(file_size(size, flag(binary, false)).into())
+            let mark = run.other([mark]);
+            Ok(Value::Str(Text::marked(file_size(size, flag(binary, false)), mark)))
         }
     }
 }
@@ -58,17 +66,17 @@ fn parse_float(text: &str) -> Option<f64> {
 
 fn int(value: Value, args: Args) -> Outcome<Value> {
     let [default, base] = args.bind("int", ["default", "base"])?;
-    let truncated = |f: f64| (f.is_finite() && f.abs() < 1e38).then_some(Value::Int(f as i128));
+    let truncated = |f: f64| (f.is_finite() && f.abs() < 1e38).then_some(Value::int(f as i128));
     let found = match &value {
         Value::Undefined(why) => return Err(Fault::new(&**why)),
         Value::Str(text) => match parse_int(&text.s, count_arg(base, 10)?) {
-            Some(i) => Some(Value::Int(i)),
+            Some(i) => Some(Value::int(i)),
             None => parse_float(&text.s).and_then(truncated),
         },
-        Value::Float(f) => truncated(*f),
-        other => other.as_int().map(Value::Int),
+        Value::Float(f, _) => truncated(*f),
+        other => other.as_int().map(Value::int),
     };
-    Ok(found.or(default).unwrap_or(Value::Int(0)))
+    Ok(found.or(default).unwrap_or(Value::int(0)))
 }
 
 fn float(value: Value, args: Args) -> Outcome<Value> {
@@ -78,7 +86,7 @@ fn float(value: Value, args: Args) -> Outcome<Value> {
         Value::Str(text) => parse_float(&text.s),
         other => other.as_float(),
     };
-    Ok(found.map(Value::Float).or(default).unwrap_or(Value::Float(0.0)))
+    Ok(found.map(Value::float).or(default).unwrap_or(Value::float(0.0)))
 }
 
 fn round(value: &Value, args: Args) -> Outcome<Value> {
@@ -90,20 +98,20 @@ fn round(value: &Value, args: Args) -> Outcome<Value> {
     let scale = 10f64.powi(precision);
     match method.as_ref().map_or(Some("common"), Value::as_str) {
         Some("common") => match value.as_int() {
-            Some(int) if precision >= 0 => Ok(Value::Int(int)),
+            Some(int) if precision >= 0 => Ok(Value::int(int)),
             Some(int) => {
                 let unit = 10i128.checked_pow(precision.unsigned_abs());
-                Ok(Value::Int(unit.map_or(0, |unit| round_half_even(int, unit))))
+                Ok(Value::int(unit.map_or(0, |unit| round_half_even(int, unit))))
             }
-            None if !number.is_finite() => Ok(Value::Float(number)),
+            None if !number.is_finite() => Ok(Value::float(number)),
             None if precision >= 0 => {
                 let digits = precision.unsigned_abs() as usize;
-                Ok(Value::Float(format!("{number:.digits$}").parse().unwrap_or(number)))
+                Ok(Value::float(format!("{number:.digits$}").parse().unwrap_or(number)))
             }
-            None => Ok(Value::Float((number * scale).round_ties_even() / scale)),
+            None => Ok(Value::float((number * scale).round_ties_even() / scale)),
         },
-        Some("ceil") => Ok(Value::Float((number * scale).ceil() / scale)),
-        Some("floor") => Ok(Value::Float((number * scale).floor() / scale)),
+        Some("ceil") => Ok(Value::float((number * scale).ceil() / scale)),
+        Some("floor") => Ok(Value::float((number * scale).floor() / scale)),
         _ => Err(Fault::new("method must be common, ceil or floor")),
     }
 }

@@ -6,28 +6,25 @@ use crate::error::{Fault, Outcome};
 use crate::operators::format_spec;
 use crate::operators::lookup::{get_attr, get_item};
 use crate::run::Run;
+use crate::value::labelled::Buffer;
 use crate::value::repr;
-use crate::value::types::Value;
+use crate::value::types::{Text, Value};
 
 /// How deep fields may nest in the specifications of other fields, counting the format string itself.
 const NESTING: usize = 3;
 
 /// `text.format(*positional, **named)`.
-pub(crate) fn str_format(
-    run: &Run,
-    format: &str,
-    positional: &[Value],
-    named: &[(Arc<str>, Value)],
-) -> Outcome<String> {
-    let mut fields = Fields { run, positional, named, next: 0 };
-    let mut out = String::new();
-    fields.expand(format, NESTING, &mut out)?;
-    Ok(out)
+pub(crate) fn str_format(run: &Run, format: &Text, positional: &[Value], named: &[(Arc<str>, Value)]) -> Outcome<Text> {
+    let mut fields = Fields { run, format, positional, named, next: 0 };
+    let mut out = Buffer::default();
+    fields.expand(&format.s, NESTING, &mut out)?;
+    Ok(out.into_text(format.safe))
 }
 
 /// The replacement fields of one format string.
 struct Fields<'a> {
     run: &'a Run,
+    format: &'a Text,
     positional: &'a [Value],
     named: &'a [(Arc<str>, Value)],
     /// The position that the next `{}` takes.
@@ -35,8 +32,8 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// Appends `format` with its fields replaced.
-    fn expand(&mut self, format: &str, nesting: usize, out: &mut String) -> Outcome<()> {
+    /// Appends `format`, a part of the format string, with its fields replaced.
+    fn expand(&mut self, format: &str, nesting: usize, out: &mut Buffer) -> Outcome<()> {
         let Some(nesting) = nesting.checked_sub(1) else {
             return Err(Fault::new("Max string recursion exceeded"));
         };
@@ -44,7 +41,7 @@ impl Fields<'_> {
         let mut rest = format;
         while let Some(at) = rest.find(['{', '}']) {
             let (before, from) = rest.split_at(at);
-            out.push_str(before);
+            out.push_sub(self.run, self.format, before, None)?;
             if let Some(after) = from.strip_prefix("{{").or_else(|| from.strip_prefix("}}")) {
                 out.push_str(from.get(..1).unwrap_or(""));
                 rest = after;
@@ -63,12 +60,11 @@ impl Fields<'_> {
             self.field(field, nesting, out)?;
             rest = after.get(1..).unwrap_or("");
         }
-        out.push_str(rest);
-        Ok(())
+        out.push_sub(self.run, self.format, rest, None)
     }
 
     /// Appends one field: `reference!conversion:spec`.
-    fn field(&mut self, field: &str, nesting: usize, out: &mut String) -> Outcome<()> {
+    fn field(&mut self, field: &str, nesting: usize, out: &mut Buffer) -> Outcome<()> {
         let (reference, spec) = field.split_once(':').unwrap_or((field, ""));
         let (reference, conversion) = match reference.split_once('!') {
             Some((reference, conversion)) => (reference, Some(conversion)),
@@ -76,13 +72,13 @@ impl Fields<'_> {
         };
         let mut value = self.value(reference)?;
         match conversion {
-            Some("r" | "a") => value = repr::repr(self.run, &value)?.into(),
-            Some("s") => value = repr::string(self.run, &value)?.into(),
+            Some("r" | "a") => value = Value::Str(repr::repr(self.run, &value)?),
+            Some("s") => value = Value::Str(Text { safe: false, ..repr::soft_string(self.run, &value)? }),
             _ => {}
         }
-        let mut expanded = String::new();
+        let mut expanded = Buffer::default();
         self.expand(spec, nesting, &mut expanded)?;
-        format_spec::apply(self.run, &value, &expanded, out)
+        format_spec::apply(self.run, &value, expanded.as_str(), out)
     }
 
     /// The value that a field refers to: `0.name[key]`.
@@ -107,7 +103,7 @@ impl Fields<'_> {
         while !path.is_empty() {
             if let Some(inner) = path.strip_prefix('[') {
                 let (key, after) = inner.split_once(']').ok_or_else(|| Fault::new("Missing ']' in format string"))?;
-                let key = key.parse().map_or_else(|_| Value::from(key), Value::Int);
+                let key = key.parse().map_or_else(|_| Value::from(key), Value::int);
                 value = get_item(self.run, &value, &key)?;
                 path = after;
             } else {

@@ -5,58 +5,94 @@ use std::sync::Arc;
 use crate::builtins::args::{Args, flag, integer, required};
 use crate::builtins::str_format::str_format;
 use crate::error::{Fault, Outcome};
+use crate::labels::Encoding;
 use crate::run::Run;
+use crate::value::labelled::Buffer;
 use crate::value::text::{escape, is_space, printable};
 use crate::value::types::{Text, Value};
+
+/// The methods that ask something of a text and return no part of it.
+const TESTS: &[&str] = &[
+    "count",
+    "endswith",
+    "find",
+    "index",
+    "isalnum",
+    "isalpha",
+    "isascii",
+    "isdecimal",
+    "isdigit",
+    "isidentifier",
+    "islower",
+    "isnumeric",
+    "isprintable",
+    "isspace",
+    "istitle",
+    "isupper",
+    "rfind",
+    "rindex",
+    "startswith",
+];
 
 /// `text.method(args)`.
 pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> Outcome<Value> {
     let s = &*text.s;
     run.make(s.len())?;
-    let same = |s: &str| Value::Str(Text { s: s.into(), safe: text.safe });
-    let owned = |s: String| Value::Str(Text { s: s.into(), safe: text.safe });
-    let all = |test: fn(char) -> bool| Ok(Value::Bool(!s.is_empty() && s.chars().all(test)));
+    let part = |part: &str, encoding| text.part(run, part, encoding).map(Value::Str);
+    let all = |test: fn(char) -> bool| Ok(Value::bool(!s.is_empty() && s.chars().all(test)));
+    let number = |n: i128| Ok(Value::Int(n.into(), run.other([text.first_mark()])));
+    if run.labels() && TESTS.contains(&method) {
+        text.decide(run);
+    }
     let takes_none = method.starts_with("is")
         || matches!(method, "upper" | "lower" | "casefold" | "capitalize" | "title" | "swapcase");
     if takes_none && !(args.positional.is_empty() && args.named.is_empty()) {
         return Err(Fault::new(format!("str.{method}() takes no arguments")));
     }
     match method {
-        "upper" => Ok(owned(s.to_uppercase())),
-        "lower" | "casefold" => Ok(owned(s.to_lowercase())),
-        "capitalize" => Ok(owned(capitalize(s))),
-        "title" => Ok(owned(title(s))),
-        "swapcase" => Ok(owned(s.chars().map(swap_case).collect())),
+        "upper" => text.aligned(run, s.to_uppercase(), Encoding::Upper, upper_width).map(Value::Str),
+        "lower" | "casefold" => text.aligned(run, s.to_lowercase(), Encoding::Lower, lower_width).map(Value::Str),
+        "capitalize" => {
+            let mut first = true;
+            let width = |c| match std::mem::take(&mut first) {
+                true => title_case(c).len(),
+                false => lower_width(c),
+            };
+            text.aligned(run, capitalize(s), Encoding::Capitalize, width).map(Value::Str)
+        }
+        "title" => text.mapped(run, Encoding::Title, |_| true, title()).map(Value::Str),
+        "swapcase" => text.mapped(run, Encoding::Other, |_| true, |c, out| out.push(swap_case(c))).map(Value::Str),
         "strip" | "lstrip" | "rstrip" => {
             let [chars] = args.bind(method, ["chars"])?;
-            Ok(same(strip(s, chars, method != "rstrip", method != "lstrip")?))
+            part(strip(s, chars, method != "rstrip", method != "lstrip")?, Encoding::Trim)
         }
         "removeprefix" | "removesuffix" => {
             let [affix] = args.bind(method, ["affix"])?;
             let affix = required(method, "affix", affix)?;
             let affix = string_arg(&affix)?;
-            Ok(same(match method {
+            let rest = match method {
                 "removeprefix" => s.strip_prefix(affix).unwrap_or(s),
                 _ => s.strip_suffix(affix).unwrap_or(s),
-            }))
+            };
+            part(rest, Encoding::Slice)
         }
         "startswith" | "endswith" => {
             let [affix, start, end] = args.bind(method, ["affix", "start", "end"])?;
             let affix = required(method, "affix", affix)?;
-            let Some((part, _)) = window(s, start, end)? else { return Ok(Value::Bool(false)) };
+            let Some((window, _)) = window(s, start, end)? else { return Ok(Value::bool(false)) };
             let test = |affix: &Value| -> Outcome<bool> {
                 let affix = string_arg(affix)?;
-                Ok(if method == "startswith" { part.starts_with(affix) } else { part.ends_with(affix) })
+                Ok(if method == "startswith" { window.starts_with(affix) } else { window.ends_with(affix) })
             };
             if let Value::Tuple(tuple) = &affix {
                 for affix in &tuple.items {
                     if test(affix)? {
-                        return Ok(Value::Bool(true));
+                        return Ok(Value::bool(true));
                     }
                 }
-                return Ok(Value::Bool(false));
+                return Ok(Value::bool(false));
             }
-            test(&affix).map(Value::Bool)
+            test(&affix).map(Value::bool)
         }
         "find" | "rfind" | "index" | "rindex" => {
             let [part, start, end] = args.bind(method, ["sub", "start", "end"])?;
@@ -67,8 +103,8 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 Some(offset + window.get(..at)?.chars().count())
             });
             match found {
-                Some(at) => Ok(Value::Int(at as i128)),
-                None if method.ends_with("find") => Ok(Value::Int(-1)),
+                Some(at) => number(at as i128),
+                None if method.ends_with("find") => number(-1),
                 None => Err(Fault::new("substring not found")),
             }
         }
@@ -80,23 +116,21 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 "" => window.chars().count() + 1,
                 part => window.matches(part).count(),
             });
-            Ok(Value::Int(n as i128))
+            number(n as i128)
         }
         "replace" => {
             let [old, new, count] = args.bind(method, ["old", "new", "count"])?;
             let (old, new) = (required(method, "old", old)?, required(method, "new", new)?);
-            let new = match (&new, text.safe) {
-                (Value::Str(new), true) => Value::Str(escape(run, new)?),
-                _ => new,
-            };
+            let Value::Str(new) = new else { return Err(not_a_string(&new)) };
+            let new = if text.safe { escape(run, &new)? } else { new };
             let count = integer(count)?.unwrap_or(-1);
-            Ok(owned(replace(run, s, string_arg(&old)?, string_arg(&new)?, count)?))
+            replace(run, text, string_arg(&old)?, &new, count).map(Value::Str)
         }
         "split" | "rsplit" => {
             let [separator, limit] = args.bind(method, ["sep", "maxsplit"])?;
             let limit = integer(limit)?.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX - 1);
             let parts = match separator {
-                None | Some(Value::None) => split_spaces(s, limit, method == "rsplit"),
+                None | Some(Value::None(_)) => split_spaces(s, limit, method == "rsplit"),
                 Some(separator) => {
                     let separator = string_arg(&separator)?;
                     if separator.is_empty() {
@@ -112,7 +146,8 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 }
             };
             run.make_items(parts.len() * 2)?;
-            Value::list(run, parts.into_iter().map(same).collect())
+            let parts = parts.into_iter().map(|piece| part(piece, Encoding::Slice));
+            Value::list(run, parts.collect::<Outcome<_>>()?)
         }
         "partition" | "rpartition" => {
             let [separator] = args.bind(method, ["sep"])?;
@@ -121,33 +156,39 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
             if separator.is_empty() {
                 return Err(Fault::new("empty separator"));
             }
-            let parts = if method == "partition" {
-                s.split_once(separator).map_or([s, "", ""], |(a, b)| [a, separator, b])
-            } else {
-                s.rsplit_once(separator).map_or(["", "", s], |(a, b)| [a, separator, b])
+            let found = if method == "partition" { s.split_once(separator) } else { s.rsplit_once(separator) };
+            let between = |a: &str, b: &str| s.get(a.len()..s.len() - b.len()).unwrap_or("");
+            let parts = match found {
+                Some((a, b)) => [a, between(a, b), b],
+                None if method == "partition" => [s, "", ""],
+                None => ["", "", s],
             };
-            Value::tuple(run, parts.map(same).to_vec())
+            let parts = parts.into_iter().map(|piece| part(piece, Encoding::Slice));
+            Value::tuple(run, parts.collect::<Outcome<_>>()?)
         }
         "splitlines" => {
             let [keep] = args.bind(method, ["keepends"])?;
             let lines = lines(s, flag(keep, false));
             run.make_items(lines.len() * 2)?;
-            Value::list(run, lines.into_iter().map(same).collect())
+            let lines = lines.into_iter().map(|line| part(line, Encoding::Slice));
+            Value::list(run, lines.collect::<Outcome<_>>()?)
         }
         "join" => {
             let [parts] = args.bind(method, ["iterable"])?;
             let parts = required(method, "iterable", parts)?.elements(run)?;
-            let mut out = String::new();
+            let mut out = Buffer::default();
             for (i, part) in parts.iter().enumerate() {
                 let Value::Str(part) = part else {
                     return Err(part.fault(|t| format!("sequence item {i}: expected str instance, {t} found")));
                 };
                 let part = if text.safe { escape(run, part)? } else { part.clone() };
                 run.make(s.len() + part.s.len())?;
-                out.push_str(if i > 0 { s } else { "" });
-                out.push_str(&part.s);
+                if i > 0 {
+                    out.push_text(run, text)?;
+                }
+                out.push_text(run, &part)?;
             }
-            Ok(owned(out))
+            Ok(Value::Str(out.into_text(text.safe)))
         }
         "ljust" | "rjust" | "center" => {
             let [width, fill] = args.bind(method, ["width", "fillchar"])?;
@@ -167,7 +208,7 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 "rjust" => Side::Right,
                 _ => Side::Center,
             };
-            Ok(owned(justify(run, s, width, fill, side)?))
+            justify(run, text, width, fill, side).map(Value::Str)
         }
         "zfill" => {
             let [width] = args.bind(method, ["width"])?;
@@ -176,15 +217,19 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 Some('+' | '-') => s.split_at(1),
                 _ => ("", s),
             };
-            let digits = justify(run, digits, width - sign.len() as i128, '0', Side::Right)?;
-            Ok(owned(format!("{sign}{digits}")))
+            let mut out = Buffer::default();
+            out.push_sub(run, text, sign, None)?;
+            let missing = missing_width(run, digits, width - sign.len() as i128, '0')?;
+            out.fill('0', missing);
+            out.push_sub(run, text, digits, None)?;
+            Ok(Value::Str(out.into_text(text.safe)))
         }
         "expandtabs" => {
             let [size] = args.bind(method, ["tabsize"])?;
             let size = usize::try_from(integer(size)?.unwrap_or(8)).unwrap_or(0);
-            expand_tabs(run, s, size).map(owned)
+            expand_tabs(run, text, size).map(Value::Str)
         }
-        "format" => str_format(run, s, &args.positional, &args.named).map(owned),
+        "format" => str_format(run, text, &args.positional, &args.named).map(Value::Str),
         "format_map" => {
             let [mapping] = args.bind(method, ["mapping"])?;
             let Value::Dict(dict) = required(method, "mapping", mapping)? else {
@@ -197,7 +242,7 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
                 .iter()
                 .filter_map(|e| Some((Arc::from(e.shown.as_str()?), e.value.clone())))
                 .collect();
-            str_format(run, s, &[], &named).map(owned)
+            str_format(run, text, &[], &named).map(Value::Str)
         }
         "isalnum" => all(char::is_alphanumeric),
         "isalpha" => all(char::is_alphabetic),
@@ -205,22 +250,36 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
         "isdigit" => all(|c| c.is_ascii_digit() || (!c.is_ascii() && (decimal(c) || superscript(c)))),
         "isnumeric" => all(char::is_numeric),
         "isspace" => all(is_space),
-        "isascii" => Ok(Value::Bool(s.is_ascii())),
-        "isprintable" => Ok(Value::Bool(s.chars().all(printable))),
+        "isascii" => Ok(Value::bool(s.is_ascii())),
+        "isprintable" => Ok(Value::bool(s.chars().all(printable))),
         "isidentifier" => {
             let mut chars = s.chars();
             let start = chars.next().is_some_and(|c| c == '_' || c.is_alphabetic());
-            Ok(Value::Bool(start && chars.all(|c| c == '_' || c.is_alphanumeric())))
+            Ok(Value::bool(start && chars.all(|c| c == '_' || c.is_alphanumeric())))
         }
-        "isupper" => Ok(Value::Bool(s.chars().any(char::is_uppercase) && !s.chars().any(char::is_lowercase))),
-        "islower" => Ok(Value::Bool(s.chars().any(char::is_lowercase) && !s.chars().any(char::is_uppercase))),
-        "istitle" => Ok(Value::Bool(s.chars().any(|c| c.is_uppercase()) && title(s) == s)),
+        "isupper" => Ok(Value::bool(s.chars().any(char::is_uppercase) && !s.chars().any(char::is_lowercase))),
+        "islower" => Ok(Value::bool(s.chars().any(char::is_lowercase) && !s.chars().any(char::is_uppercase))),
+        "istitle" => Ok(Value::bool(s.chars().any(|c| c.is_uppercase()) && title_of(s) == s)),
         other => Err(Fault::new(format!("'str object' has no attribute '{other}'"))),
     }
 }
 
+fn not_a_string(value: &Value) -> Fault {
+    value.fault(|t| format!("must be str, not {t}"))
+}
+
 fn string_arg(value: &Value) -> Outcome<&str> {
-    value.as_str().ok_or_else(|| value.fault(|t| format!("must be str, not {t}")))
+    value.as_str().ok_or_else(|| not_a_string(value))
+}
+
+/// The bytes of a character in upper case.
+fn upper_width(c: char) -> usize {
+    c.to_uppercase().map(char::len_utf8).sum()
+}
+
+/// The bytes of a character in lower case. A final sigma has as many as another one.
+fn lower_width(c: char) -> usize {
+    c.to_lowercase().map(char::len_utf8).sum()
 }
 
 /// Whether this is a decimal digit of a script other than Latin.
@@ -259,10 +318,10 @@ fn capitalize(s: &str) -> String {
     }
 }
 
-fn title(s: &str) -> String {
-    let mut out = String::with_capacity(s.len());
+/// Writes the characters of a text in title case, one after another.
+fn title() -> impl FnMut(char, &mut String) {
     let mut inside = false;
-    for c in s.chars() {
+    move |c, out| {
         if inside {
             out.extend(c.to_lowercase());
         } else {
@@ -270,6 +329,11 @@ fn title(s: &str) -> String {
         }
         inside = c.is_uppercase() || c.is_lowercase();
     }
+}
+
+fn title_of(s: &str) -> String {
+    let (mut out, mut write) = (String::with_capacity(s.len()), title());
+    s.chars().for_each(|c| write(c, &mut out));
     out
 }
 
@@ -281,7 +345,7 @@ fn swap_case(c: char) -> char {
 /// `strip`, `lstrip` and `rstrip`; `chars` is a set of characters, `start` and `end` say at which ends to strip.
 pub(crate) fn strip(s: &str, chars: Option<Value>, start: bool, end: bool) -> Outcome<&str> {
     let set: Option<Vec<char>> = match &chars {
-        None | Some(Value::None) => None,
+        None | Some(Value::None(_)) => None,
         Some(set) => Some(string_arg(set)?.chars().collect()),
     };
     let drop = |c: char| set.as_ref().map_or_else(|| is_space(c), |set| set.contains(&c));
@@ -306,11 +370,26 @@ fn window(s: &str, start: Option<Value>, end: Option<Value>) -> Outcome<Option<(
 }
 
 /// `str.replace`; a negative count is no limit.
-pub(crate) fn replace(run: &Run, s: &str, old: &str, new: &str, count: i128) -> Outcome<String> {
+pub(crate) fn replace(run: &Run, text: &Text, old: &str, new: &Text, count: i128) -> Outcome<Text> {
+    let s = &*text.s;
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     let found = if old.is_empty() { s.chars().count() + 1 } else { s.matches(old).count() };
-    run.make(s.len().saturating_add(found.min(limit).saturating_mul(new.len())))?;
-    Ok(s.replacen(old, new, limit))
+    run.make(s.len().saturating_add(found.min(limit).saturating_mul(new.s.len())))?;
+    if !text.is_labelled() && !new.is_labelled() {
+        return Ok(Text { safe: text.safe, ..Text::plain(s.replacen(old, &new.s, limit)) });
+    }
+    if found.min(limit) == 0 {
+        return Ok(text.clone());
+    }
+    let mut out = Buffer::default();
+    let mut rest = 0;
+    for (at, found) in s.match_indices(old).take(limit) {
+        out.push_sub(run, text, s.get(rest..at).unwrap_or(""), Some(Encoding::Replace))?;
+        out.push_text(run, new)?;
+        rest = at + found.len();
+    }
+    out.push_sub(run, text, s.get(rest..).unwrap_or(""), Some(Encoding::Replace))?;
+    Ok(out.into_text(text.safe))
 }
 
 /// `split()` or `rsplit()` at white space. The rest after `limit` splits keeps its white space at the outer end.
@@ -378,38 +457,41 @@ pub(crate) enum Side {
 }
 
 /// `ljust`, `rjust`, `center`.
-pub(crate) fn justify(run: &Run, s: &str, width: i128, fill: char, side: Side) -> Outcome<String> {
-    let len = s.chars().count();
+pub(crate) fn justify(run: &Run, text: &Text, width: i128, fill: char, side: Side) -> Outcome<Text> {
+    let missing = missing_width(run, &text.s, width, fill)?;
     let width = usize::try_from(width).unwrap_or(0);
-    let missing = width.saturating_sub(len);
-    run.make(missing.saturating_mul(fill.len_utf8()))?;
     let left = match side {
         Side::Left => 0,
         Side::Right => missing,
         Side::Center => missing / 2 + (missing & width & 1),
     };
-    let mut out: String = std::iter::repeat_n(fill, left).collect();
-    out.push_str(s);
-    out.extend(std::iter::repeat_n(fill, missing - left));
-    Ok(out)
+    let mut out = Buffer::default();
+    out.fill(fill, left);
+    out.push_text(run, text)?;
+    out.fill(fill, missing - left);
+    Ok(out.into_text(text.safe))
 }
 
-fn expand_tabs(run: &Run, s: &str, size: usize) -> Outcome<String> {
-    let mut out = String::new();
+/// How many characters are missing to the width. They are paid for.
+fn missing_width(run: &Run, s: &str, width: i128, fill: char) -> Outcome<usize> {
+    let missing = usize::try_from(width).unwrap_or(0).saturating_sub(s.chars().count());
+    run.make(missing.saturating_mul(fill.len_utf8()))?;
+    Ok(missing)
+}
+
+fn expand_tabs(run: &Run, text: &Text, size: usize) -> Outcome<Text> {
+    let mut out = Buffer::default();
     let mut column = 0;
-    for c in s.chars() {
-        match c {
-            '\t' => {
-                let gap = if size == 0 { 0 } else { size - column % size };
-                run.make(gap)?;
-                out.extend(std::iter::repeat_n(' ', gap));
-                column += gap;
-            }
-            c => {
-                out.push(c);
-                column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
-            }
+    for part in text.s.split_inclusive(['\t', '\n', '\r']) {
+        let kept = part.strip_suffix('\t').unwrap_or(part);
+        out.push_sub(run, text, kept, Some(Encoding::Replace))?;
+        column = if kept.ends_with(['\n', '\r']) { 0 } else { column + kept.chars().count() };
+        if kept.len() < part.len() && size > 0 {
+            let gap = size - column % size;
+            run.make(gap)?;
+            out.fill(' ', gap);
+            column += gap;
         }
     }
-    Ok(out)
+    Ok(out.into_text(text.safe))
 }

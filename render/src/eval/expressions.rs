@@ -74,17 +74,17 @@ impl Interpreter<'_> {
             ExprKind::Test(value, name, args) => {
                 let value = self.eval(value, scope)?;
                 let args = self.args(args, scope)?;
-                builtin_tests::test(run, name, &value, args.positional).map(Value::Bool)
+                builtin_tests::test(run, name, &value, args.positional).map(Value::bool)
             }
-            ExprKind::Not(value) => Ok(Value::Bool(!self.eval(value, scope)?.truthy())),
-            ExprKind::Neg(value) => arithmetic::negate(&self.eval(value, scope)?),
+            ExprKind::Not(value) => Ok(Value::bool(!self.eval(value, scope)?.holds(run))),
+            ExprKind::Neg(value) => arithmetic::negate(run, &self.eval(value, scope)?),
             ExprKind::And(left, right) => {
                 let left = self.eval(left, scope)?;
-                if left.truthy() { self.eval(right, scope) } else { Ok(left) }
+                if left.holds(run) { self.eval(right, scope) } else { Ok(left) }
             }
             ExprKind::Or(left, right) => {
                 let left = self.eval(left, scope)?;
-                if left.truthy() { Ok(left) } else { self.eval(right, scope) }
+                if left.holds(run) { Ok(left) } else { self.eval(right, scope) }
             }
             ExprKind::Arith(op, left, right) => {
                 let left = self.eval(left, scope)?;
@@ -100,14 +100,14 @@ impl Interpreter<'_> {
                 for (op, right) in rest {
                     let right = self.eval(right, scope)?;
                     if !comparison::compare(run, *op, &left, &right)? {
-                        return Ok(Value::Bool(false));
+                        return Ok(Value::bool(false));
                     }
                     left = right;
                 }
-                Ok(Value::Bool(true))
+                Ok(Value::bool(true))
             }
             ExprKind::If(inline) => {
-                if self.eval(&inline.test, scope)?.truthy() {
+                if self.eval(&inline.test, scope)?.holds(run) {
                     return self.eval(&inline.yes, scope);
                 }
                 match &inline.no {
@@ -169,7 +169,7 @@ impl Interpreter<'_> {
                     let Value::Dict(dict) = self.eval(e, scope)? else {
                         return Err(Fault::new("argument after ** must be a mapping"));
                     };
-                    self.run.read_whole(&dict.path);
+                    self.run.read_whole(&dict.source);
                     for entry in &dict.map.borrow().entries {
                         let Value::Str(name) = &entry.shown else {
                             return Err(Fault::new("keywords must be strings"));
@@ -199,10 +199,10 @@ impl Interpreter<'_> {
 
 fn constant_value(constant: &Const) -> Value {
     match constant {
-        Const::None => Value::None,
-        Const::Bool(b) => Value::Bool(*b),
-        Const::Int(i) => Value::Int(*i),
-        Const::Float(f) => Value::Float(*f),
-        Const::Str(s) => Value::Str(Text { s: s.clone(), safe: false }),
+        Const::None => Value::NONE,
+        Const::Bool(b) => Value::bool(*b),
+        Const::Int(i) => Value::int(*i),
+        Const::Float(f) => Value::float(*f),
+        Const::Str(s) => Value::Str(Text::plain(s.clone())),
     }
 }

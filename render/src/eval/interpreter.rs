@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::error::{Fault, Outcome};
 use crate::run::Run;
 use crate::syntax::ast::Name;
+use crate::value::labelled::Buffer;
 use crate::value::repr;
 use crate::value::text::escape;
 use crate::value::types::{Global, Map, Scope, Text, Value};
@@ -15,7 +16,7 @@ pub(crate) struct Interpreter<'r> {
     pub(crate) run: &'r Run,
     context: Map,
     /// The texts being written: first the render's, then those of the blocks that are being captured, innermost last.
-    outputs: Vec<String>,
+    outputs: Vec<Buffer>,
     /// Scopes that macros refer to. Such a scope may hold the macro itself, so it is emptied at the end.
     pub(crate) kept: Vec<Rc<Scope>>,
     /// Whether output is HTML-escaped: `{% autoescape %}`.
@@ -24,11 +25,11 @@ pub(crate) struct Interpreter<'r> {
 
 impl<'r> Interpreter<'r> {
     pub(crate) fn new(run: &'r Run, context: Map) -> Interpreter<'r> {
-        Interpreter { run, context, outputs: vec![String::new()], kept: Vec::new(), escaping: false }
+        Interpreter { run, context, outputs: vec![Buffer::default()], kept: Vec::new(), escaping: false }
     }
 
     /// Ends the render with its text.
-    pub(crate) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> Buffer {
         for scope in self.kept.drain(..) {
             drop(scope.variables.take());
         }
@@ -54,21 +55,37 @@ impl<'r> Interpreter<'r> {
         Value::undefined(format!("'{name}' is undefined"))
     }
 
-    /// Appends to the output.
+    /// Appends a text of the template to the output.
     pub(crate) fn write(&mut self, text: &str) -> Outcome<()> {
-        self.run.scan(text.len())?;
-        let captured = self.outputs.len() > 1;
-        if captured {
-            self.run.make(text.len())?;
-        }
-        let limit = self.run.limits().output_bytes;
-        if let Some(out) = self.outputs.last_mut() {
-            if !captured && out.len() + text.len() > limit {
-                return Err(Fault::limit(format!("more than {limit} bytes of text")));
-            }
+        if let Some(out) = self.room(text.len())? {
             out.push_str(text);
         }
         Ok(())
+    }
+
+    /// Appends a text with its labels to the output.
+    fn write_text(&mut self, text: &Text) -> Outcome<()> {
+        let run = self.run;
+        match self.room(text.s.len())? {
+            Some(out) => out.push_text(run, text),
+            None => Ok(()),
+        }
+    }
+
+    /// Pays for `bytes` of output, and returns where they go.
+    fn room(&mut self, bytes: usize) -> Outcome<Option<&mut Buffer>> {
+        self.run.scan(bytes)?;
+        let captured = self.outputs.len() > 1;
+        if captured {
+            self.run.make(bytes)?;
+        }
+        let limit = self.run.limits().output_bytes;
+        match self.outputs.last_mut() {
+            Some(out) if !captured && out.len() + bytes > limit => {
+                Err(Fault::limit(format!("more than {limit} bytes of text")))
+            }
+            out => Ok(out),
+        }
     }
 
     /// Writes a value, as `{{ value }}` does.
@@ -76,25 +93,25 @@ impl<'r> Interpreter<'r> {
         match value {
             Value::Str(text) if self.escaping => {
                 let escaped = escape(self.run, text)?;
-                self.write(&escaped.s)
+                self.write_text(&escaped)
             }
-            Value::Str(text) => self.write(&text.s),
+            Value::Str(text) => self.write_text(text),
             Value::Undefined(_) => Ok(()),
             other => {
-                let text = repr::string(self.run, other)?;
-                let text = if self.escaping { escape(self.run, &Text::plain(text))?.s } else { text.into() };
-                self.write(&text)
+                let text = repr::soft_string(self.run, other)?;
+                let text = if self.escaping { escape(self.run, &text)? } else { text };
+                self.write_text(&text)
             }
         }
     }
 
     /// Starts to capture what is written.
     pub(crate) fn start_capture(&mut self) {
-        self.outputs.push(String::new());
+        self.outputs.push(Buffer::default());
     }
 
     /// Ends the innermost capture and returns what was written since it started.
-    pub(crate) fn end_capture(&mut self) -> String {
+    pub(crate) fn end_capture(&mut self) -> Buffer {
         self.outputs.pop().unwrap_or_default()
     }
 }

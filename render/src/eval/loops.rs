@@ -76,7 +76,7 @@ impl LoopState {
             it.run.steps(1)?;
             let scope = Scope::inside(&self.scope);
             it.assign(&self.def.target, item.clone(), &scope)?;
-            if it.eval(filter, &scope)?.truthy() {
+            if it.eval(filter, &scope)?.holds(it.run) {
                 return Ok(next);
             }
         }
@@ -117,18 +117,18 @@ impl LoopState {
 
     /// `loop.name`; `None` if that is not an attribute of `loop`.
     pub(crate) fn attr(&self, it: &mut Interpreter<'_>, name: &str) -> Outcome<Option<Value>> {
-        let int = |n: usize| Value::Int(n as i128);
+        let int = |n: usize| Value::int(n as i128);
         let index = self.index.get();
         Ok(Some(match name {
             "index" => int(index),
             "index0" => int(index.saturating_sub(1)),
-            "first" => Value::Bool(index == 1),
-            "last" => Value::Bool(self.peek(it)?.is_none()),
+            "first" => Value::bool(index == 1),
+            "last" => Value::bool(self.peek(it)?.is_none()),
             "length" => int(self.length(it)?),
             "revindex" => int(self.length(it)? + 1 - index),
             "revindex0" => int(self.length(it)? - index),
-            "depth" => Value::Int(i128::from(self.level) + 1),
-            "depth0" => Value::Int(i128::from(self.level)),
+            "depth" => Value::int(i128::from(self.level) + 1),
+            "depth0" => Value::int(i128::from(self.level)),
             "previtem" => {
                 let previous = self.previous.borrow().clone();
                 previous.unwrap_or_else(|| Value::undefined("there is no previous item"))

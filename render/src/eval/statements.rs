@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::error::{Fault, Outcome};
 use crate::eval::interpreter::Interpreter;
 use crate::syntax::ast::{Body, Expr, ExprKind, Stmt, StmtKind, Target};
-use crate::value::types::{Scope, Text, Value};
+use crate::value::labelled::Buffer;
+use crate::value::types::{Scope, Value};
 
 /// How a sequence of statements ended.
 #[derive(PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(crate) enum Flow {
 }
 
 /// Renders a whole template.
-pub(crate) fn template(mut interpreter: Interpreter<'_>, body: &Body) -> Outcome<String> {
+pub(crate) fn template(mut interpreter: Interpreter<'_>, body: &Body) -> Outcome<Buffer> {
     let result = interpreter.body(body, &Rc::new(Scope::default()));
     let text = interpreter.finish();
     result.map(|_| text)
@@ -120,7 +121,7 @@ impl Interpreter<'_> {
         let run = self.run;
         let _level = run.deeper()?;
         for (test, body) in branches {
-            if self.eval(test, scope)?.truthy() {
+            if self.eval(test, scope)?.holds(run) {
                 return self.body(body, scope);
             }
         }
@@ -158,6 +159,6 @@ impl Interpreter<'_> {
         let result = self.body(body, scope);
         let text = self.end_capture();
         result?;
-        Ok(Value::Str(Text { s: text.into(), safe: self.escaping }))
+        Ok(Value::Str(text.into_text(self.escaping)))
     }
 }

@@ -10,6 +10,8 @@ use crate::value::types::{Value, View};
 
 /// `left op right` as a truth value.
 pub(crate) fn compare(run: &Run, op: Comparison, left: &Value, right: &Value) -> Outcome<bool> {
+    left.decide(run);
+    right.decide(run);
     let ordered = |test: fn(Ordering) -> bool| Ok(order(run, left, right)?.is_some_and(test));
     match op {
         Comparison::Eq => equal(run, left, right),
@@ -35,7 +37,7 @@ pub(crate) fn contains(run: &Run, hay: &Value, needle: &Value) -> Outcome<bool> 
         },
         Value::Dict(dict) | Value::View(View::Keys, dict) => {
             if let Some(key) = needle.as_str() {
-                run.read_key(&dict.path, key);
+                run.read_key(&dict.source, key);
             }
             Ok(dict.map.borrow().get(&needle.key(run)?).is_some())
         }

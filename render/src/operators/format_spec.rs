@@ -1,10 +1,15 @@
 //! Formatting one value by a format specification: width, alignment, sign, precision. Shared by `%` and `str.format`.
 
+use std::str::Chars;
+
 use crate::error::{Fault, Outcome};
+use crate::labels::Encoding;
+use crate::marks::Mark;
 use crate::run::Run;
+use crate::value::labelled::Buffer;
 use crate::value::number::{self, with_python_exponent};
 use crate::value::repr;
-use crate::value::types::Value;
+use crate::value::types::{Text, Value};
 
 /// The maximum number of digits after the point of a float.
 const MAX_PRECISION: usize = 2_000;
@@ -23,28 +28,34 @@ pub(crate) struct Spec {
     pub(crate) kind: Option<char>,
 }
 
+/// Takes a character from the front, if it passes the test.
+pub(crate) fn next_if(chars: &mut Chars<'_>, test: impl Fn(char) -> bool) -> Option<char> {
+    let c = chars.clone().next().filter(|c| test(*c))?;
+    chars.next();
+    Some(c)
+}
+
 /// Takes a decimal number from the front; `None` if there is none.
-pub(crate) fn digits(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<usize> {
+pub(crate) fn digits(chars: &mut Chars<'_>) -> Option<usize> {
     let mut number = None;
-    while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
+    while let Some(digit) = next_if(chars, |c| c.is_ascii_digit()).and_then(|c| c.to_digit(10)) {
         number = Some(number.unwrap_or(0usize).saturating_mul(10).saturating_add(digit as usize));
-        chars.next();
     }
     number
 }
 
 /// Appends `format(value, spec)`.
-pub(crate) fn apply(run: &Run, value: &Value, spec_text: &str, out: &mut String) -> Outcome<()> {
+pub(crate) fn apply(run: &Run, value: &Value, spec_text: &str, out: &mut Buffer) -> Outcome<()> {
     let spec = parse(spec_text)?;
     match (value, spec.kind) {
-        (Value::Int(_) | Value::Bool(_), Some('f' | 'F' | 'e' | 'E' | 'g' | 'G' | '%')) => {
-            float(run, value.as_float().unwrap_or(0.0), &spec, out)
+        (Value::Int(_, _) | Value::Bool(_, _), Some('f' | 'F' | 'e' | 'E' | 'g' | 'G' | '%')) => {
+            float(run, value.as_float().unwrap_or(0.0), value.mark(), &spec, out)
         }
-        (Value::Int(i), _) => integer(run, *i, &spec, out),
-        (Value::Bool(b), _) if !spec_text.is_empty() => integer(run, i128::from(*b), &spec, out),
-        (Value::Float(f), _) => float(run, *f, &spec, out),
+        (Value::Int(i, mark), _) => integer(run, i.get(), *mark, &spec, out),
+        (Value::Bool(b, mark), _) if !spec_text.is_empty() => integer(run, i128::from(*b), *mark, &spec, out),
+        (Value::Float(f, mark), _) => float(run, *f, *mark, &spec, out),
         (_, None | Some('s')) => {
-            let text = repr::string(run, value)?;
+            let text = repr::soft_string(run, value)?;
             pad_text(run, &text, &spec, out)
         }
         (other, Some(kind)) => Err(other.fault(|t| format!("Unknown format code '{kind}' for object of type '{t}'"))),
@@ -54,7 +65,7 @@ pub(crate) fn apply(run: &Run, value: &Value, spec_text: &str, out: &mut String)
 /// Parses the part of a replacement field after the `:`.
 fn parse(text: &str) -> Outcome<Spec> {
     let mut spec = Spec::default();
-    let mut chars = text.chars().peekable();
+    let mut chars = text.chars();
     let mut ahead = chars.clone();
     match (ahead.next(), ahead.next()) {
         (Some(fill), Some(align @ ('<' | '>' | '^' | '='))) => {
@@ -68,12 +79,12 @@ fn parse(text: &str) -> Outcome<Spec> {
         }
         _ => {}
     }
-    spec.sign = chars.next_if(|c| "+- ".contains(*c));
-    spec.alternate = chars.next_if_eq(&'#').is_some();
-    spec.zero = chars.next_if_eq(&'0').is_some();
+    spec.sign = next_if(&mut chars, |c| "+- ".contains(c));
+    spec.alternate = next_if(&mut chars, |c| c == '#').is_some();
+    spec.zero = next_if(&mut chars, |c| c == '0').is_some();
     spec.width = digits(&mut chars).unwrap_or(0);
-    spec.grouping = chars.next_if(|c| ",_".contains(*c));
-    if chars.next_if_eq(&'.').is_some() {
+    spec.grouping = next_if(&mut chars, |c| ",_".contains(c));
+    if next_if(&mut chars, |c| c == '.').is_some() {
         spec.precision = Some(digits(&mut chars).ok_or_else(|| Fault::new("Format specifier missing precision"))?);
     }
     spec.kind = chars.next();
@@ -84,19 +95,18 @@ fn parse(text: &str) -> Outcome<Spec> {
 }
 
 /// Appends a text, cut to the precision and filled up to the width.
-pub(crate) fn pad_text(run: &Run, text: &str, spec: &Spec, out: &mut String) -> Outcome<()> {
-    let cut: String = match spec.precision {
-        Some(precision) => text.chars().take(precision).collect(),
-        None => text.to_owned(),
-    };
+pub(crate) fn pad_text(run: &Run, text: &Text, spec: &Spec, out: &mut Buffer) -> Outcome<()> {
+    let Some(precision) = spec.precision else { return pad(run, "", text, spec, '<', out) };
+    let end = text.s.char_indices().nth(precision).map_or(text.s.len(), |(at, _)| at);
+    let cut = text.part(run, text.s.get(..end).unwrap_or(""), Encoding::Slice)?;
     pad(run, "", &cut, spec, '<', out)
 }
 
 /// Appends `sign` and `body`, filled up to the width. Zeros go between them.
-fn pad(run: &Run, sign: &str, body: &str, spec: &Spec, default: char, out: &mut String) -> Outcome<()> {
-    let used = sign.chars().count() + body.chars().count();
+fn pad(run: &Run, sign: &str, body: &Text, spec: &Spec, default: char, out: &mut Buffer) -> Outcome<()> {
+    let used = sign.chars().count() + body.s.chars().count();
     let missing = spec.width.saturating_sub(used);
-    run.make(missing.saturating_mul(spec.fill.map_or(1, char::len_utf8)).saturating_add(sign.len() + body.len()))?;
+    run.make(missing.saturating_mul(spec.fill.map_or(1, char::len_utf8)).saturating_add(sign.len() + body.s.len()))?;
     let align = spec.align.unwrap_or(if spec.zero { '=' } else { default });
     let fill = spec.fill.unwrap_or(if spec.zero && align == '=' { '0' } else { ' ' });
     let (left, middle, right) = match align {
@@ -105,11 +115,11 @@ fn pad(run: &Run, sign: &str, body: &str, spec: &Spec, default: char, out: &mut 
         '=' => (0, missing, 0),
         _ => (missing, 0, 0),
     };
-    out.extend(std::iter::repeat_n(fill, left));
-    out.push_str(sign);
-    out.extend(std::iter::repeat_n(fill, middle));
-    out.push_str(body);
-    out.extend(std::iter::repeat_n(fill, right));
+    out.fill(fill, left);
+    out.push_marked(run, sign, body.first_mark())?;
+    out.fill(fill, middle);
+    out.push_text(run, body)?;
+    out.fill(fill, right);
     Ok(())
 }
 
@@ -135,8 +145,14 @@ fn group(digits: &str, separator: Option<char>) -> String {
     out
 }
 
+/// A number's digits with its mark: `Str` if they are those of `str`, without a format of their own.
+fn body(run: &Run, digits: String, mark: Mark, is_plain: bool) -> Text {
+    let encoding = if is_plain { Encoding::Str } else { Encoding::Other };
+    Text::marked(digits, run.encoded(mark, encoding))
+}
+
 /// Appends an integer.
-pub(crate) fn integer(run: &Run, value: i128, spec: &Spec, out: &mut String) -> Outcome<()> {
+pub(crate) fn integer(run: &Run, value: i128, mark: Mark, spec: &Spec, out: &mut Buffer) -> Outcome<()> {
     let size = value.unsigned_abs();
     let (prefix, digits) = match spec.kind {
         None | Some('d' | 'n') => ("", group(&size.to_string(), spec.grouping)),
@@ -155,11 +171,12 @@ pub(crate) fn integer(run: &Run, value: i128, spec: &Spec, out: &mut String) -> 
         None => digits,
     };
     let sign = format!("{}{}", sign_of(value < 0, spec), if spec.alternate { prefix } else { "" });
-    pad(run, &sign, &digits, spec, '>', out)
+    let is_plain = matches!(spec.kind, None | Some('d')) && spec.grouping.is_none() && spec.precision.is_none();
+    pad(run, &sign, &body(run, digits, mark, is_plain), spec, '>', out)
 }
 
 /// Appends a float.
-pub(crate) fn float(run: &Run, value: f64, spec: &Spec, out: &mut String) -> Outcome<()> {
+pub(crate) fn float(run: &Run, value: f64, mark: Mark, spec: &Spec, out: &mut Buffer) -> Outcome<()> {
     let precision = spec.precision.unwrap_or(6);
     if precision > MAX_PRECISION {
         return Err(Fault::limit(format!("a float with more than {MAX_PRECISION} digits")));
@@ -186,7 +203,9 @@ pub(crate) fn float(run: &Run, value: f64, spec: &Spec, out: &mut String) -> Out
     if upper {
         digits = digits.to_uppercase();
     }
-    pad(run, sign_of(value.is_sign_negative() && !value.is_nan(), spec), &digits, spec, '>', out)
+    let is_plain = spec.kind.is_none() && spec.grouping.is_none() && spec.precision.is_none();
+    let sign = sign_of(value.is_sign_negative() && !value.is_nan(), spec);
+    pad(run, sign, &body(run, digits, mark, is_plain), spec, '>', out)
 }
 
 /// `%g`: with or without an exponent, whichever is shorter, and without trailing zeros unless they are to be kept.

@@ -3,13 +3,14 @@
 //! Attributes of `loop` are not here: they may have to evaluate the loop's filter.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::error::{Fault, Outcome};
+use crate::labels::Encoding;
 use crate::operators::method_names::find;
 use crate::run::Run;
+use crate::value::labelled::Buffer;
 use crate::value::repr;
-use crate::value::types::{Global, Range, Text, Value};
+use crate::value::types::{Global, Range, Value};
 
 /// The position that an index means; a negative index counts from the end.
 fn position(index: i128, len: usize) -> Option<usize> {
@@ -22,7 +23,7 @@ pub(crate) fn item(run: &Run, object: &Value, index: &Value) -> Outcome<Option<V
     match object {
         Value::Dict(dict) => {
             if let Some(key) = index.as_str() {
-                run.read_key(&dict.path, key);
+                run.read_key(&dict.source, key);
                 return Ok(dict.map.borrow().get_str(key).cloned());
             }
             match index.key(run) {
@@ -34,19 +35,19 @@ pub(crate) fn item(run: &Run, object: &Value, index: &Value) -> Outcome<Option<V
             let Some(index) = index.as_int() else { return Ok(None) };
             Ok(match object {
                 Value::List(list) => {
-                    run.read_element(&list.path);
+                    run.read_element(&list.source);
                     let items = list.items.borrow();
                     position(index, items.len()).and_then(|i| items.get(i).cloned())
                 }
                 Value::Tuple(tuple) => position(index, tuple.items.len()).and_then(|i| tuple.items.get(i).cloned()),
                 Value::Str(text) => {
                     let len = object.length(run)?;
-                    position(index, len)
-                        .and_then(|i| text.s.chars().nth(i))
-                        .map(|c| Value::Str(Text { s: Arc::from(&*c.encode_utf8(&mut [0; 4])), safe: text.safe }))
+                    let found = position(index, len).and_then(|i| text.s.char_indices().nth(i));
+                    let part = found.and_then(|(at, c)| text.s.get(at..at + c.len_utf8()));
+                    part.map(|part| text.part(run, part, Encoding::Slice).map(Value::Str)).transpose()?
                 }
                 Value::Range(range) => {
-                    position(index, range.len()).map(|i| Value::Int(range.start + i as i128 * range.step))
+                    position(index, range.len()).map(|i| Value::int(range.start + i as i128 * range.step))
                 }
                 _ => None,
             })
@@ -83,13 +84,26 @@ pub(crate) fn slice(run: &Run, object: &Value, bounds: [Option<i128>; 3]) -> Out
         Value::Str(text) => {
             run.make(text.s.len())?;
             run.scan(text.s.len().saturating_mul(16))?;
-            let chars: Vec<char> = text.s.chars().collect();
-            let s: String = picked(chars.len(), bounds)?.into_iter().filter_map(|i| chars.get(i)).collect();
-            Ok(Value::Str(Text { s: s.into(), safe: text.safe }))
+            let mut chars: Vec<usize> = text.s.char_indices().map(|(at, _)| at).collect();
+            let len = chars.len();
+            chars.push(text.s.len());
+            let picked = picked(len, bounds)?;
+            let char = |i: usize| text.s.get(*chars.get(i)?..*chars.get(i + 1)?);
+            if let (None | Some(1), Some(first), Some(last)) = (bounds[2], picked.first(), picked.last()) {
+                let range = chars.get(*first).zip(chars.get(last + 1));
+                let part = range.and_then(|(start, end)| text.s.get(*start..*end)).unwrap_or("");
+                return text.part(run, part, Encoding::Slice).map(Value::Str);
+            }
+            let mut out = Buffer::default();
+            for i in picked {
+                // What is picked apart or reversed is no slice of the field any more.
+                out.push_sub(run, text, char(i).unwrap_or(""), Some(Encoding::Other))?;
+            }
+            Ok(Value::Str(out.into_text(text.safe)))
         }
         Value::List(list) => {
-            run.read_element(&list.path);
-            Value::list_at(run, select(&list.items.borrow())?, list.path.clone())
+            run.read_element(&list.source);
+            Value::list_at(run, select(&list.items.borrow())?, list.source.clone())
         }
         Value::Tuple(tuple) => Value::tuple(run, select(&tuple.items)?),
         Value::Range(_) => Value::list(run, select(&object.elements(run)?)?),
@@ -106,7 +120,7 @@ pub(crate) fn get_attr(run: &Run, object: &Value, name: &str) -> Outcome<Value> 
     let found = match object {
         Value::Undefined(why) => return Err(Fault::new(&**why)),
         Value::Dict(dict) => {
-            run.read_key(&dict.path, name);
+            run.read_key(&dict.source, name);
             dict.map.borrow().get_str(name).cloned()
         }
         Value::Namespace(namespace) => namespace.get(name),
@@ -116,7 +130,7 @@ pub(crate) fn get_attr(run: &Run, object: &Value, name: &str) -> Outcome<Value> 
             _ => None,
         },
         Value::Macro(m) => match name {
-            "name" => Some(m.def.name.as_deref().map_or(Value::None, Value::from)),
+            "name" => Some(m.def.name.as_deref().map_or(Value::NONE, Value::from)),
             "arguments" => {
                 let names = m.def.params.iter().map(|(n, _)| Value::from(&**n)).collect();
                 Some(Value::tuple(run, names)?)
@@ -124,7 +138,7 @@ pub(crate) fn get_attr(run: &Run, object: &Value, name: &str) -> Outcome<Value> 
             _ => None,
         },
         Value::Cycler(cycler) if name == "current" => {
-            Some(cycler.items.get(cycler.position.get()).cloned().unwrap_or(Value::None))
+            Some(cycler.items.get(cycler.position.get()).cloned().unwrap_or(Value::NONE))
         }
         // Jinja2 tries `dict['name']` next, which Python takes for a generic type: `dict.from_keys(pairs)` is `dict(pairs)`.
         Value::Global(Global::Dict) if !name.starts_with("__") => Some(Value::Global(Global::DictAlias)),
@@ -135,7 +149,7 @@ pub(crate) fn get_attr(run: &Run, object: &Value, name: &str) -> Outcome<Value> 
 
 fn missing(object: &Value, name: &str) -> Value {
     match object {
-        Value::None => Value::undefined(format!("'None' has no attribute '{name}'")),
+        Value::None(_) => Value::undefined(format!("'None' has no attribute '{name}'")),
         other => Value::undefined(format!("'{} object' has no attribute '{name}'", other.type_name())),
     }
 }
@@ -153,7 +167,7 @@ pub(crate) fn get_item(run: &Run, object: &Value, index: &Value) -> Outcome<Valu
     }
     let Some(name) = index.as_str() else {
         let shown = repr::repr(run, index)?;
-        return Ok(Value::undefined(format!("{} object has no element {shown}", object.type_name())));
+        return Ok(Value::undefined(format!("{} object has no element {}", object.type_name(), shown.s)));
     };
     match object {
         Value::Dict(_) => match find(object, name) {

@@ -63,8 +63,8 @@ pub(crate) fn find(value: &Value, name: &str) -> Option<&'static str> {
         Value::List(_) => LIST,
         Value::Dict(_) => DICT,
         Value::Tuple(_) | Value::Range(_) => SEQUENCE,
-        Value::Int(_) | Value::Bool(_) => INTEGER,
-        Value::Float(_) => FLOAT,
+        Value::Int(_, _) | Value::Bool(_, _) => INTEGER,
+        Value::Float(_, _) => FLOAT,
         Value::Loop(_) => &["cycle", "changed"],
         Value::Cycler(_) => &["next", "reset"],
         // Called on the type: `dict.fromkeys(keys)`, `dict.get(message, 'role')`.

@@ -18,7 +18,7 @@ pub(crate) fn equal(run: &Run, left: &Value, right: &Value) -> Outcome<bool> {
         return Ok(a == b);
     }
     Ok(match (left, right) {
-        (Value::Undefined(_), Value::Undefined(_)) | (Value::None, Value::None) => true,
+        (Value::Undefined(_), Value::Undefined(_)) | (Value::None(_), Value::None(_)) => true,
         (Value::Str(a), Value::Str(b)) => {
             run.scan(a.s.len().min(b.s.len()))?;
             a.s == b.s
@@ -61,9 +61,9 @@ pub(crate) fn equal(run: &Run, left: &Value, right: &Value) -> Outcome<bool> {
 /// CPython's caches; small integers and short strings are.
 pub(crate) fn identical(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::None, Value::None) => true,
-        (Value::Bool(a), Value::Bool(b)) => a == b,
-        (Value::Int(a), Value::Int(b)) => a == b && (-5..=256).contains(a),
+        (Value::None(_), Value::None(_)) => true,
+        (Value::Bool(a, _), Value::Bool(b, _)) => a == b,
+        (Value::Int(a, _), Value::Int(b, _)) => a == b && (-5..=256).contains(&a.get()),
         (Value::Str(a), Value::Str(b)) => Arc::ptr_eq(&a.s, &b.s) || (a.s == b.s && a.s.len() <= 1),
         (Value::List(a), Value::List(b)) => Rc::ptr_eq(a, b),
         (Value::Tuple(a), Value::Tuple(b)) => Rc::ptr_eq(a, b),

@@ -4,8 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::error::Outcome;
+use crate::labels::Encoding;
 use crate::run::{Run, VALUE_BYTES};
-use crate::value::types::{Dict, Entry, List, Namespace, Range, Text, Value, View};
+use crate::value::types::{Dict, Entry, List, Namespace, Range, Value, View};
 
 impl Value {
     /// All elements, in the order of a `for` loop. This takes the elements out of an iterator.
@@ -14,13 +15,12 @@ impl Value {
             Value::Undefined(_) => Vec::new(),
             Value::Str(t) => {
                 run.make_items(t.s.len())?;
-                let mut buffer = [0; 4];
-                t.s.chars()
-                    .map(|c| Value::Str(Text { s: Arc::from(&*c.encode_utf8(&mut buffer)), safe: t.safe }))
-                    .collect()
+                let char = |(at, c): (usize, char)| t.s.get(at..at + c.len_utf8()).unwrap_or("");
+                let chars = t.s.char_indices().map(char);
+                chars.map(|c| t.part(run, c, Encoding::Slice).map(Value::Str)).collect::<Outcome<_>>()?
             }
             Value::List(l) => {
-                run.read_element(&l.path);
+                run.read_element(&l.source);
                 let items = l.items.borrow();
                 run.make_items(items.len())?;
                 items.clone()
@@ -33,7 +33,7 @@ impl Value {
             Value::View(view, d) => view.elements(run, d)?,
             Value::Range(r) => {
                 run.make_items(r.len())?;
-                (0..r.len()).map(|i| Value::Int(r.start + i as i128 * r.step)).collect()
+                (0..r.len()).map(|i| Value::int(r.start + i as i128 * r.step)).collect()
             }
             Value::Iter(iter) => iter.items.take().into(),
             other => return Err(other.fault(|t| format!("'{t}' object is not iterable"))),
@@ -42,6 +42,7 @@ impl Value {
 
     /// `len(value)`.
     pub(crate) fn length(&self, run: &Run) -> Outcome<usize> {
+        self.decide(run);
         Ok(match self {
             Value::Undefined(_) => 0,
             Value::Str(t) => {
@@ -51,7 +52,7 @@ impl Value {
             Value::List(l) => l.items.borrow().len(),
             Value::Tuple(t) => t.items.len(),
             Value::Dict(d) | Value::View(_, d) => {
-                run.read_whole(&d.path);
+                run.read_whole(&d.source);
                 d.map.borrow().len()
             }
             Value::Range(r) => r.len(),
@@ -63,7 +64,7 @@ impl Value {
 impl View {
     /// The elements that this view shows of `dict`.
     fn elements(self, run: &Run, dict: &Rc<Dict>) -> Outcome<Vec<Value>> {
-        run.read_whole(&dict.path);
+        run.read_whole(&dict.source);
         let map = dict.map.borrow();
         run.make_items(map.len() * 2)?;
         map.entries

@@ -6,6 +6,7 @@
 pub(crate) mod compare;
 pub(crate) mod containers;
 pub(crate) mod json;
+pub(crate) mod labelled;
 pub(crate) mod map;
 pub(crate) mod number;
 pub(crate) mod repr;

@@ -1,6 +1,7 @@
 //! Characters and strings as Python sees them: white space, printable characters, HTML escapes.
 
 use crate::error::Outcome;
+use crate::labels::Encoding;
 use crate::run::Run;
 use crate::value::types::Text;
 
@@ -30,16 +31,18 @@ pub(crate) fn escape(run: &Run, text: &Text) -> Outcome<Text> {
         return Ok(text.clone());
     }
     run.make(text.s.len().saturating_mul(2))?;
-    let mut out = String::with_capacity(text.s.len());
-    for c in text.s.chars() {
-        match c {
+    let escaped = text.mapped(
+        run,
+        Encoding::Escape,
+        |b| b"&<>\"'".contains(&b),
+        |c, out| match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&#34;"),
             '\'' => out.push_str("&#39;"),
             c => out.push(c),
-        }
-    }
-    Ok(Text { s: out.into(), safe: true })
+        },
+    )?;
+    Ok(Text { safe: true, ..escaped })
 }

@@ -9,7 +9,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::error::{Fault, Outcome};
-use crate::run::{Clear, Run, VALUE_BYTES};
+use crate::marks::{Mark, Piece};
+use crate::run::{Clear, Run, Source, VALUE_BYTES};
 use crate::syntax::ast::{For, MacroDef, Name};
 use crate::value::map::{self, Key};
 
@@ -29,10 +30,11 @@ const NESTING: u32 = 200;
 pub(crate) enum Value {
     /// Jinja2's default `Undefined`, and the message of the error that using it raises.
     Undefined(Rc<str>),
-    None,
-    Bool(bool),
-    Int(i128),
-    Float(f64),
+    /// The mark of this and the next three tells where they come from, in a labelled render.
+    None(Mark),
+    Bool(bool, Mark),
+    Int(Int, Mark),
+    Float(f64, Mark),
     Str(Text),
     List(Rc<List>),
     Tuple(Rc<Tuple>),
@@ -53,18 +55,40 @@ pub(crate) enum Value {
     Joiner(Rc<Joiner>),
 }
 
+/// An integer, in halves, so that a [`Value`] needs no more than the alignment of a pointer and stays small.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Int {
+    high: i64,
+    low: u64,
+}
+
+impl Int {
+    pub(crate) fn get(self) -> i128 {
+        i128::from(self.high) << 64 | i128::from(self.low)
+    }
+}
+
+impl From<i128> for Int {
+    fn from(i: i128) -> Int {
+        Int { high: (i >> 64) as i64, low: i as u64 }
+    }
+}
+
 /// A string. `safe` is markupsafe's `Markup`: an unsafe string that is joined to a safe one is HTML-escaped first.
 #[derive(Clone)]
 pub(crate) struct Text {
     pub(crate) s: Arc<str>,
     pub(crate) safe: bool,
+    /// Where all of this comes from, if it has one origin.
+    pub(crate) mark: Mark,
+    /// Where the parts of this come from, if they differ; in order. What no piece covers comes from the template.
+    pub(crate) pieces: Option<Rc<Vec<Piece>>>,
 }
 
 #[derive(Default)]
 pub(crate) struct List {
     pub(crate) items: RefCell<Vec<Value>>,
-    /// The path of this list in the context, if it comes from there and reads are recorded.
-    pub(crate) path: Option<Rc<str>>,
+    pub(crate) source: Source,
     /// How deep this value nests; 1 for a flat one.
     pub(crate) depth: Cell<u32>,
     /// Whether the run already knows that this changes; see [`Run::will_change`].
@@ -81,8 +105,8 @@ pub(crate) struct Tuple {
 #[derive(Default)]
 pub(crate) struct Dict {
     pub(crate) map: RefCell<Map>,
+    pub(crate) source: Source,
     /// As for [`List`].
-    pub(crate) path: Option<Rc<str>>,
     pub(crate) depth: Cell<u32>,
     pub(crate) mutated: Cell<bool>,
 }
@@ -239,7 +263,12 @@ impl Scope {
 
 impl Text {
     pub(crate) fn plain(s: impl Into<Arc<str>>) -> Text {
-        Text { s: s.into(), safe: false }
+        Text::marked(s, Mark::NONE)
+    }
+
+    /// A text with one origin.
+    pub(crate) fn marked(s: impl Into<Arc<str>>, mark: Mark) -> Text {
+        Text { s: s.into(), safe: false, mark, pieces: None }
     }
 }
 
@@ -266,19 +295,34 @@ fn deepest<'v>(run: &Run, values: impl Iterator<Item = &'v Value>) -> Outcome<u3
 }
 
 impl Value {
+    /// `None` of the template, without a mark; so are the values of the next three.
+    pub(crate) const NONE: Value = Value::None(Mark::NONE);
+
+    pub(crate) fn bool(b: bool) -> Value {
+        Value::Bool(b, Mark::NONE)
+    }
+
+    pub(crate) fn int(i: i128) -> Value {
+        Value::Int(i.into(), Mark::NONE)
+    }
+
+    pub(crate) fn float(f: f64) -> Value {
+        Value::Float(f, Mark::NONE)
+    }
+
     pub(crate) fn undefined(why: impl Into<Rc<str>>) -> Value {
         Value::Undefined(why.into())
     }
 
     /// A list. The caller has paid for its elements, here and in all constructors below.
     pub(crate) fn list(run: &Run, items: Vec<Value>) -> Outcome<Value> {
-        Value::list_at(run, items, None)
+        Value::list_at(run, items, Source::default())
     }
 
-    /// A list at `path` of the context.
-    pub(crate) fn list_at(run: &Run, items: Vec<Value>, path: Option<Rc<str>>) -> Outcome<Value> {
+    /// A list from the context.
+    pub(crate) fn list_at(run: &Run, items: Vec<Value>, source: Source) -> Outcome<Value> {
         let depth = Cell::new(deepest(run, items.iter())?);
-        Ok(Value::List(Rc::new(List { items: RefCell::new(items), path, depth, mutated: Cell::default() })))
+        Ok(Value::List(Rc::new(List { items: RefCell::new(items), source, depth, mutated: Cell::default() })))
     }
 
     pub(crate) fn tuple(run: &Run, items: Vec<Value>) -> Outcome<Value> {
@@ -299,13 +343,13 @@ impl Value {
     }
 
     pub(crate) fn dict(run: &Run, map: Map) -> Outcome<Value> {
-        Value::dict_at(run, map, None)
+        Value::dict_at(run, map, Source::default())
     }
 
-    /// A dict at `path` of the context.
-    pub(crate) fn dict_at(run: &Run, map: Map, path: Option<Rc<str>>) -> Outcome<Value> {
+    /// A dict from the context.
+    pub(crate) fn dict_at(run: &Run, map: Map, source: Source) -> Outcome<Value> {
         let depth = Cell::new(deepest(run, map.entries.iter().map(|e| &e.value))?);
-        Ok(Value::Dict(Rc::new(Dict { map: RefCell::new(map), path, depth, mutated: Cell::default() })))
+        Ok(Value::Dict(Rc::new(Dict { map: RefCell::new(map), source, depth, mutated: Cell::default() })))
     }
 
     /// How deep a container of these values nests.
@@ -331,10 +375,10 @@ impl Value {
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Value::Undefined(_) => "Undefined",
-            Value::None => "NoneType",
-            Value::Bool(_) => "bool",
-            Value::Int(_) => "int",
-            Value::Float(_) => "float",
+            Value::None(_) => "NoneType",
+            Value::Bool(_, _) => "bool",
+            Value::Int(_, _) => "int",
+            Value::Float(_, _) => "float",
             Value::Str(Text { safe: true, .. }) => "Markup",
             Value::Str(_) => "str",
             Value::List(_) => "list",
@@ -359,10 +403,10 @@ impl Value {
 
     pub(crate) fn truthy(&self) -> bool {
         match self {
-            Value::Undefined(_) | Value::None => false,
-            Value::Bool(b) => *b,
-            Value::Int(i) => *i != 0,
-            Value::Float(f) => *f != 0.0,
+            Value::Undefined(_) | Value::None(_) => false,
+            Value::Bool(b, _) => *b,
+            Value::Int(i, _) => i.get() != 0,
+            Value::Float(f, _) => *f != 0.0,
             Value::Str(t) => !t.s.is_empty(),
             Value::List(l) => !l.items.borrow().is_empty(),
             Value::Tuple(t) => !t.items.is_empty(),
@@ -386,8 +430,8 @@ impl Value {
     /// The integer, if Python takes this for one: `True` is 1.
     pub(crate) fn as_int(&self) -> Option<i128> {
         match self {
-            Value::Int(i) => Some(*i),
-            Value::Bool(b) => Some(i128::from(*b)),
+            Value::Int(i, _) => Some(i.get()),
+            Value::Bool(b, _) => Some(i128::from(*b)),
             _ => None,
         }
     }
@@ -395,7 +439,7 @@ impl Value {
     /// The number as a float, if this is a number.
     pub(crate) fn as_float(&self) -> Option<f64> {
         match self {
-            Value::Float(f) => Some(*f),
+            Value::Float(f, _) => Some(*f),
             other => other.as_int().map(|i| i as f64),
         }
     }
@@ -417,12 +461,12 @@ impl Value {
     pub(crate) fn key(&self, run: &Run) -> Outcome<Key> {
         run.steps(4)?;
         Ok(match self {
-            Value::None => Key::None,
+            Value::None(_) => Key::None,
             Value::Undefined(_) => Key::Undefined,
-            Value::Bool(b) => Key::Int(i128::from(*b)),
-            Value::Int(i) => Key::Int(*i),
-            Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e30 => Key::Int(*f as i128),
-            Value::Float(f) => Key::Float(f.to_bits()),
+            Value::Bool(b, _) => Key::Int(i128::from(*b)),
+            Value::Int(i, _) => Key::Int(i.get()),
+            Value::Float(f, _) if f.fract() == 0.0 && f.abs() < 1e30 => Key::Int(*f as i128),
+            Value::Float(f, _) => Key::Float(f.to_bits()),
             Value::Str(t) => Key::Str(t.s.clone()),
             Value::Tuple(t) => Key::Tuple(t.items.iter().map(|v| v.key(run)).collect::<Outcome<_>>()?),
             other => return Err(other.fault(|t| format!("unhashable type: '{t}'"))),
