@@ -21,6 +21,8 @@ mod prompts;
 pub(crate) struct Frame {
     pub start: String,
     pub end: String,
+    /// What opens each part of the turn, if the turn consists of several messages.
+    pub begun: String,
     pub reasoning: Reasoning,
     pub content: Content,
 }
@@ -64,7 +66,8 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     {
         content = Content { mode: ContentMode::WrappedWithCalls, start, end, ..content };
     }
-    let frame = Frame { start: opening.start.clone(), end: answer.end.clone(), reasoning, content };
+    let (start, begun, end) = (opening.start.clone(), opening.begun.clone(), answer.end.clone());
+    let frame = Frame { start, end, begun, reasoning, content };
     let mut gaps = Vec::new();
     let (mut tools, mut alternatives) = (Tools::default(), BTreeMap::new());
     if let Some(turns) = &o.calls {
@@ -87,7 +90,7 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
             alternatives.insert(MarkerKey::TurnEnd, vec![end.to_owned()]);
         }
     }
-    let Frame { start, end, mut reasoning, mut content } = frame;
+    let Frame { start, end, mut reasoning, mut content, .. } = frame;
     content.after_calls = o.calls.as_ref().is_some_and(calls::answer_after_calls);
     reasoning.ended_by_call = ended_by_call(&reasoning, &tools);
     let reasons = reasoning.mode != ReasoningMode::None;

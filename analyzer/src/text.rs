@@ -17,7 +17,32 @@ pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
             length = length.min(tag.start);
         }
     }
-    length
+    match opener_of_words(&a[..length], &a[length..], &b[length..]) {
+        Some(opener) => length - opener,
+        None => length,
+    }
+}
+
+/// The length of the tag at the end of `common`, if a word and another tag follow it in both texts: `<|open|>think<|sep|>`
+/// and `<|open|>response<|sep|>` are two markers, and their common beginning is none.
+fn opener_of_words(common: &str, a: &str, b: &str) -> Option<usize> {
+    let last = tags(common).pop().filter(|tag| common.ends_with(tag))?;
+    let names = |text: &str| {
+        let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        let attributes = text[word..].find(['<', '[', '\n']).unwrap_or(0);
+        word > 0 && tags(&text[word + attributes..]).first().is_some_and(|tag| text[word + attributes..].starts_with(tag))
+    };
+    (names(a) && names(b)).then_some(last.len())
+}
+
+/// The same for the tag that a common end begins with.
+fn closer_of_words(common: &str, a: &str, b: &str) -> Option<usize> {
+    let first = tags(common).into_iter().next().filter(|tag| common.starts_with(tag))?;
+    let names = |text: &str| {
+        let word = text.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+        word.len() < text.len() && tags(word).last().is_some_and(|tag| word.ends_with(tag))
+    };
+    (names(a) && names(b)).then_some(first.len())
 }
 
 /// The length of the beginning of `a` that `b` begins with too, if the white space in both may differ.
@@ -56,7 +81,11 @@ pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
             length = length.min(text.len() - tag.end.min(text.len()));
         }
     }
-    length
+    let (rest_a, rest_b) = (&a[..a.len() - length], &b[..b.len() - length]);
+    match closer_of_words(&a[a.len() - length..], rest_a, rest_b) {
+        Some(closer) => length - closer,
+        None => length,
+    }
 }
 
 /// Whether `end` is the closing tag of `open`: the same tag with a slash.
@@ -95,5 +124,7 @@ mod tests {
         assert_eq!(common_suffix("x\n<a>", "y\n<a>"), 4);
         assert_eq!(common_prefix("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"), 0);
         assert_eq!(common_prefix("[A][B]", "[A][C]"), 3);
+        assert_eq!(common_prefix("<|x|><|open|>a<|sep|>", "<|x|><|open|>b<|sep|>"), 5);
+        assert_eq!(common_suffix("<|open|>a<|sep|><|x|>", "<|open|>b<|sep|><|x|>"), 5);
     }
 }

@@ -74,8 +74,8 @@ fn repeated_start(spec: &Source<'_>) -> Expr {
     if !is_empty(&label) {
         starts.push(label);
     }
-    for text in [start.core, last] {
-        let literal = literal(MarkerKey::AssistantStart, MarkerText::new(text), Role::Inner);
+    for text in [start, MarkerText::new(last)] {
+        let literal = literal(MarkerKey::AssistantStart, text, Role::Inner);
         let start = Expr::Literal(Literal { origin: Origin::Recovery, ..literal });
         if !is_empty(&start) && !starts.contains(&start) && is_tag(&start) {
             starts.push(start);

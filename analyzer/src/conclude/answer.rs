@@ -25,6 +25,10 @@ pub(crate) fn answer(o: &Observed, opening: &Opening) -> Answer {
     let Opening { start, reasoning, shown, .. } = opening;
     let mut found = Answer { reasoning_end: reasoning.end.clone(), ..Answer::default() };
     let after = o.answer.only(Part::Content).map_or("", |at| &o.answer.text[at.end..]);
+    if let Some(marker) = prompted(o, start, &reasoning.end) {
+        found.reasoning_end.truncate(reasoning.end.len() - marker.len());
+    }
+    let reasoning = &Reasoning { end: found.reasoning_end.clone(), ..reasoning.clone() };
     let lead = marker_before(o, start, reasoning);
     let lead = strip_empty_reasoning(lead, reasoning, &mut found.empty_reasoning);
     if let Some(shown) = shown {
@@ -52,6 +56,16 @@ fn label(o: &Observed, content: &Content, start: &str, reasoning: &Reasoning) ->
     let is_new = |lead: &&str| content.mode == ContentMode::Plain && !lead.trim().is_empty();
     let plain = o.answer.lead().get(start.len()..).unwrap_or("").trim();
     lead.filter(is_new).filter(|lead| plain.is_empty() && lead.trim() != reasoning.start.trim()).unwrap_or("").to_owned()
+}
+
+/// The marker of the answer at the end of the text after reasoning. A generation prompt that skips reasoning shows it.
+fn prompted<'r>(o: &Observed, start: &str, reasoning_end: &'r str) -> Option<&'r str> {
+    let prompts = o.first_prompts();
+    let markers = prompts.iter().filter_map(|prompt| prompt.text.strip_prefix(start));
+    let marker = markers.filter(|marker| !marker.trim().is_empty()).find(|marker| {
+        reasoning_end.strip_suffix(marker).is_some_and(|end| !end.trim().is_empty())
+    })?;
+    Some(&reasoning_end[reasoning_end.len() - marker.len()..])
 }
 
 /// The text between the start of the turn and an answer without reasoning: nothing, an empty block of reasoning, or a
@@ -140,8 +154,12 @@ fn split_end(o: &Observed, after: &str, start: &str, content: &Content) -> (Stri
     }
 }
 
-/// The longest end of `end` that `tail` holds.
+/// The longest end of `end` that `tail` ends with, or else holds.
 fn common_end(end: &str, tail: &str) -> usize {
+    let common = text::common_suffix(end, tail);
+    if !end[end.len() - common..].trim().is_empty() {
+        return common;
+    }
     text::tags(end)
         .into_iter()
         .filter_map(|tag| end.find(tag))

@@ -155,8 +155,9 @@ fn repeated(o: &Observed, start: &str) -> usize {
         let end = two.text[two.last_end()..].trim();
         !end.is_empty() && middle.trim_start().starts_with(end)
     };
-    let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(middle.trim());
-    if !ends_turn && is_opener && !start[start.len() - common..].trim().is_empty() { common } else { 0 }
+    let shared = start[start.len() - common..].trim();
+    let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(shared);
+    if !ends_turn && is_opener && !shared.is_empty() { common } else { 0 }
 }
 
 /// R1 and R3: the markers around reasoning that a render shows.

@@ -16,13 +16,15 @@ pub(super) struct Bodies {
     pub lead: String,
     /// The end of the turn.
     pub turn_end: String,
+    /// What opens each part of the turn.
+    pub begun: String,
 }
 
 impl Bodies {
     pub(super) fn of(calls: &CallTurns, frame: &Frame) -> Self {
         let one = body(&calls.one, frame);
         let two = calls.two.as_ref().map(|turn| body(turn, frame));
-        Self { lead: lead_after_answer(calls, frame, &one), one, two, turn_end: frame.end.clone() }
+        Self { lead: lead_after_answer(calls, frame, &one), one, two, turn_end: frame.end.clone(), begun: frame.begun.clone() }
     }
 }
 
@@ -168,8 +170,11 @@ pub(super) fn counted<'t>(first: &'t str, second: &str) -> Option<(&'t str, &'t 
 }
 
 /// Splits the text before a name into the opener of the call and the prefix of the name. The prefix is an unfinished
-/// tag, or what follows the first of several tags.
-pub(super) fn split_prefix(text: &str) -> (&str, &str) {
+/// tag, or what follows the first of several tags. What opens each part of the turn (`begun`) is not split.
+pub(super) fn split_prefix<'t>(text: &'t str, begun: &str) -> (&'t str, &'t str) {
+    if !begun.trim().is_empty() && text.trim() == begun.trim() {
+        return (text, "");
+    }
     if let Some(open) = text.rfind('<')
         && !text[open..].contains('>')
     {

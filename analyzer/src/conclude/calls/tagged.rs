@@ -163,7 +163,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         middle = Some(text.strip_prefix(value_suffix).unwrap_or(text));
     }
     let around = Around::split(open, middle, after_values, &bodies.turn_end);
-    let (start, prefix) = split_prefix(&around.per_call_start);
+    let (start, prefix) = split_prefix(&around.per_call_start, &bodies.begun);
     let bracket = name_suffix.trim_end().chars().last().map(closing).filter(|closing| {
         !closing.is_empty() && around.per_call_end.trim_start().starts_with(closing)
     });
