@@ -263,6 +263,22 @@ impl AssistantMessage {
         words
     }
 
+    /// The part of the message at a path within it, if there is exactly one part at that path.
+    pub(crate) fn part_at(&self, path: &str, is_key: bool) -> Option<Part> {
+        let (number, rest) = path.strip_prefix("tool_calls[")?.split_once("].")?;
+        let number: usize = number.parse().ok()?;
+        let call = self.calls.get(number)?;
+        match rest {
+            "function.name" => Some(Part::Name(number)),
+            "id" => Some(Part::Id(number)),
+            _ => {
+                let path = rest.strip_prefix("function.arguments.")?;
+                let index = call.arguments.keys().position(|key| key == path)?;
+                Some(if is_key { Part::Key(number, index) } else { Part::Value(number, index) })
+            }
+        }
+    }
+
     /// The tools that a style offers beside this message.
     pub(crate) fn tools(&self, style: Style) -> Value {
         match style.tools {

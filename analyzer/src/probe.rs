@@ -5,9 +5,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
-use unjinja_render::{Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template};
+use unjinja_render::{
+    Labels, Origin, Part as SpanPart, Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template,
+};
 
 use crate::conversation::{AssistantMessage, Style};
 use crate::observed::{Hole, Turn};
@@ -17,11 +21,17 @@ use crate::text;
 /// A variable of the template and its value.
 pub(crate) type Variable = (String, Value);
 
+/// A text, and where its parts come from, if that was asked.
+struct Labelled {
+    text: String,
+    labels: Option<Labels>,
+}
+
 /// A template and its renders so far.
 pub(crate) struct Probe<'t> {
     pub template: &'t Template,
     renders: Cell<u32>,
-    cache: RefCell<HashMap<String, Result<String, RenderError>>>,
+    cache: RefCell<HashMap<String, Result<Rc<Labelled>, RenderError>>>,
     /// The steps that are left for all further renders together.
     fuel: Cell<u64>,
     /// The bytes that are left for all further renders together.
@@ -63,27 +73,26 @@ impl<'t> Probe<'t> {
     }
 
     /// One render. Its steps count towards the common limit.
-    fn run(&self, context: &Value, watch: bool) -> (Result<String, RenderError>, Reads) {
+    fn run(&self, context: &Value, options: RenderOptions) -> Rendered {
         if let Some(limit) = self.limit() {
-            return (Err(limit), Reads::default());
+            return Rendered { result: Err(limit), reads: Reads::default(), steps: 0, labels: None };
         }
         self.renders.set(self.renders.get() + 1);
         let mut limits = self.template.limits().clone();
         limits.fuel = limits.fuel.min(self.fuel.get());
         limits.output_bytes = limits.output_bytes.min(OUTPUT_BYTES.min(self.bytes.get()));
-        let options = RenderOptions::new().limits(limits).record_reads(watch);
-        let Rendered { result, reads, steps, .. } = self.template.render_with(context, &options);
-        self.fuel.set(self.fuel.get().saturating_sub(steps));
-        self.bytes.set(self.bytes.get().saturating_sub(result.as_ref().map_or(0, String::len)));
+        let rendered = self.template.render_with(context, &options.limits(limits));
+        self.fuel.set(self.fuel.get().saturating_sub(rendered.steps));
+        self.bytes.set(self.bytes.get().saturating_sub(rendered.result.as_ref().map_or(0, String::len)));
         // One conversation may well be too much for a template, and another one not.
         let used_up = self.fuel.get() == 0 || self.bytes.get() < OUTPUT_BYTES;
-        if let Err(error) = &result
+        if let Err(error) = &rendered.result
             && error.kind() == RenderErrorKind::Limit
             && used_up
         {
             *self.limit.borrow_mut() = Some(error.clone());
         }
-        (result, reads)
+        rendered
     }
 
     /// Renders messages; `extra` holds further template variables.
@@ -95,19 +104,27 @@ impl<'t> Probe<'t> {
         extra: &[Variable],
     ) -> Result<String, RenderError> {
         let context = self.context(messages, tools, generation_prompt, extra);
+        self.labelled(&context, false).map(|labelled| labelled.text.clone())
+    }
+
+    fn labelled(&self, context: &Value, label: bool) -> Result<Rc<Labelled>, RenderError> {
         let key = context.to_string();
-        if let Some(known) = self.cache.borrow().get(&key) {
-            return known.clone();
+        match self.cache.borrow().get(&key) {
+            Some(Ok(known)) if label && known.labels.is_none() => {}
+            Some(known) => return known.clone(),
+            None => {}
         }
-        let (rendered, _) = self.run(&context, false);
-        self.cache.borrow_mut().insert(key, rendered.clone());
-        rendered
+        let Rendered { result, labels, .. } = self.run(context, RenderOptions::new().label(label));
+        let labelled = result.map(|text| Rc::new(Labelled { text, labels }));
+        self.cache.borrow_mut().insert(key, labelled.clone());
+        labelled
     }
 
     /// The fields that the template looks for in this message, which comes after a user message.
     pub(crate) fn fields_read(&self, message: &AssistantMessage, style: Style) -> Vec<String> {
         let messages = [style.user(SENTINELS.user), message.message(style)];
-        let (_, reads) = self.run(&self.context(&messages, &message.tools(style), false, &[]), true);
+        let context = self.context(&messages, &message.tools(style), false, &[]);
+        let reads = self.run(&context, RenderOptions::new().record_reads(true)).reads;
         let fields = reads.paths().iter().filter_map(|path| path.strip_prefix("messages[]."));
         fields.filter(|field| !field.contains(['.', '['])).map(str::to_owned).collect()
     }
@@ -131,10 +148,28 @@ impl<'t> Probe<'t> {
         extra: &[Variable],
     ) -> Result<Turn, RenderError> {
         let user = style.user(SENTINELS.user);
-        let whole = self.render(&[user.clone(), message.message(style)], tools, false, extra)?;
-        let start = self.turn_start(&whole, &user, tools, style, extra);
-        let after = self.after_turn(&whole, start, &user, tools, extra);
-        Ok(observe(&whole[start..whole.len() - after], message, style))
+        let context = self.context(&[user.clone(), message.message(style)], tools, false, extra);
+        let labelled = self.labelled(&context, true)?;
+        let range = self.turn_range(&labelled.text, &user, tools, style, extra);
+        Ok(observe(&labelled, range, message, style))
+    }
+
+    /// The text of the assistant's turn after one user message.
+    pub(crate) fn turn_text(
+        &self,
+        message: &AssistantMessage,
+        style: Style,
+        extra: &[Variable],
+    ) -> Result<String, RenderError> {
+        let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
+        let whole = self.render(&[user.clone(), message.message(style)], &tools, false, extra)?;
+        Ok(whole[self.turn_range(&whole, &user, &tools, style, extra)].to_owned())
+    }
+
+    /// Where the last turn stands in a render.
+    fn turn_range(&self, whole: &str, user: &Value, tools: &Value, style: Style, extra: &[Variable]) -> Range<usize> {
+        let start = self.turn_start(whole, user, tools, style, extra);
+        start..whole.len() - self.after_turn(whole, start, user, tools, extra)
     }
 
     /// The turn, which another user message follows, up to the text of that message.
@@ -146,10 +181,12 @@ impl<'t> Probe<'t> {
     ) -> Result<Turn, RenderError> {
         let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
         let next = style.user(SENTINELS.user2);
-        let whole = self.render(&[user.clone(), message.message(style), next], &tools, false, extra)?;
-        let start = self.turn_start(&whole, &user, &tools, style, extra);
-        let end = text::after(&whole, start, SENTINELS.user2).map_or(whole.len(), |range| range.start);
-        Ok(observe(&whole[start..end], message, style))
+        let context = self.context(&[user.clone(), message.message(style), next], &tools, false, extra);
+        let labelled = self.labelled(&context, true)?;
+        let whole = &labelled.text;
+        let start = self.turn_start(whole, &user, &tools, style, extra);
+        let end = text::after(whole, start, SENTINELS.user2).map_or(whole.len(), |range| range.start);
+        Ok(observe(&labelled, start..end, message, style))
     }
 
     /// What `add_generation_prompt` adds after a user message.
@@ -226,11 +263,33 @@ impl<'t> Probe<'t> {
     }
 }
 
-/// A turn's text with the places of the message's parts.
-fn observe(text: &str, message: &AssistantMessage, style: Style) -> Turn {
+/// The path of the assistant's message in the context of a render.
+const MESSAGE: &str = "messages[1].";
+
+/// A turn's text with the places of the message's parts. A part stands where the render says that it comes from the
+/// field of the part. A field may hold several parts (arguments as JSON text, reasoning in tags within the content);
+/// then the words tell them apart.
+fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, style: Style) -> Turn {
+    let words = message.words(style);
     let mut holes: Vec<Hole> = Vec::new();
-    for (word, part) in message.words(style) {
-        holes.extend(text.match_indices(word.as_str()).map(|(at, _)| Hole { range: at..at + word.len(), part }));
+    for span in whole.labels.iter().flat_map(|labels| labels.spans()) {
+        let Origin::Field(field) = &span.origin else { continue };
+        let Some(path) = field.path.strip_prefix(MESSAGE).filter(|_| field.part != SpanPart::Syntax) else { continue };
+        if span.range.start < turn.start || turn.end < span.range.end {
+            continue;
+        }
+        let (text, at) = (&whole.text[span.range.clone()], span.range.start - turn.start);
+        let found = words.iter().flat_map(|(word, part)| {
+            text.match_indices(word.as_str()).map(|(from, _)| Hole { range: at + from..at + from + word.len(), part: *part })
+        });
+        let before = holes.len();
+        holes.extend(found);
+        // What has another form than the field, but comes from it: in capital letters, as `True`, as a list.
+        if holes.len() == before
+            && let Some(part) = message.part_at(path, field.part == SpanPart::Key)
+        {
+            holes.push(Hole { range: at..at + text.len(), part });
+        }
     }
     // Of two that overlap, the longer one counts.
     holes.sort_by_key(|hole| (hole.range.start, usize::MAX - hole.range.len()));
@@ -242,5 +301,5 @@ fn observe(text: &str, message: &AssistantMessage, style: Style) -> Turn {
         }
         free
     });
-    Turn { text: text.to_owned(), holes }
+    Turn { text: whole.text[turn].to_owned(), holes }
 }

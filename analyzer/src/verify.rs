@@ -126,9 +126,9 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
     }
     let rendered = with_big_stack(|| {
         let probe = Probe::new(template);
-        probe.turn(&turn, style_of(working_style(&probe), spec), &[])
+        probe.turn_text(&turn, style_of(working_style(&probe), spec), &[])
     });
-    let rendered = rendered.ok()?.ok()?.text;
+    let rendered = rendered.ok()?.ok()?;
     let body = until_end(&rendered, spec);
     Some(text::without_start(body, &spec.turn.assistant_start).to_owned())
 }
@@ -223,7 +223,7 @@ impl<'p, 't> Trials<'p, 't> {
     pub(crate) fn run(&self, turn: &AssistantMessage, mut expected: Message) -> Trial {
         let (probe, spec, style) = (self.probe, self.spec, self.style);
         let extra = extra(spec, turn);
-        let Ok(rendered) = probe.turn(turn, style, &extra).map(|turn| turn.text) else { return Trial::Lost(None) };
+        let Ok(rendered) = probe.turn_text(turn, style, &extra) else { return Trial::Lost(None) };
         for call in &mut expected.tool_calls {
             // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
@@ -338,7 +338,7 @@ fn is_same_as_reasoning(
         return false;
     };
     let other = AssistantMessage { content: String::new(), ..turn.clone() }.with_reasoning(&carrier, &turn.content);
-    probe.turn(&other, style, &[]).is_ok_and(|other| other.text == rendered)
+    probe.turn_text(&other, style, &[]).is_ok_and(|other| other == rendered)
 }
 
 fn message_is_plain(message: &Message) -> bool {
