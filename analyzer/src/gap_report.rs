@@ -108,7 +108,7 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
     let (actual, reason) = match (&trials, rendered.is_empty()) {
         (None, _) => ("no message: there is no parser", "no parser can be made from what the analysis found"),
         (_, true) => ("no message: the template does not render this conversation", "the template refuses it"),
-        _ => ("no message: the render lacks a part of it", lacks(turn)),
+        _ => ("nothing to parse: the render lacks a part of the message", lacks(turn)),
     };
     let offers = spec.capabilities.tools && !spec.capabilities.tool_calls;
     Some(GapReport {
