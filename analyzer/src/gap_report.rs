@@ -237,11 +237,9 @@ mod tests {
             complete: true,
         };
         let message = |calls: &[(&str, &str)], reasoning: &str, content: &str| {
-            let mut message = Message::default();
-            message.tool_calls = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
-            reasoning.clone_into(&mut message.reasoning_content);
-            content.clone_into(&mut message.content);
-            message
+            let tool_calls = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
+            let (reasoning_content, content) = (reasoning.to_owned(), content.to_owned());
+            Message { tool_calls, reasoning_content, content, ..Message::default() }
         };
         let (none, one) = (message(&[], "", "x"), message(&[("f", "{}")], "", ""));
         let cases = [
