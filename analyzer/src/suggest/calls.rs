@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::examples::{
     Object, closing, is_closer, objects, placed_tags, python_calls, tag_after, tag_before, word_before,
 };
-use super::quote;
+use super::passage::{is_about_a_tool, quote};
 
 /// How calls are written, as far as a prompt says it.
 pub(super) struct Calls {
@@ -154,7 +154,7 @@ fn named_in_tags(text: &str, tags: &Tags<'_>) -> Option<Calls> {
     let (key_prefix, key_suffix) = divided(parameter)?;
     let closes =
         |open: &str, close: &str| close == format!("</{}>", open.trim_start_matches('<').trim_end_matches('='));
-    if !closes(key_prefix, close) || super::is_about_a_tool(&text[outer.start..end.end]) {
+    if !closes(key_prefix, close) || is_about_a_tool(&text[outer.start..end.end]) {
         return None;
     }
     let (last, function_close) = rest.iter().find(|(_, tag)| closes(name_prefix, tag))?;
@@ -193,7 +193,7 @@ fn named_after_a_tag(text: &str, tags: &Tags<'_>) -> Option<Calls> {
     if !closes(key_open, key_close) || !closes(value_open, value_close) || !is_name || !between.trim().is_empty() {
         return None;
     }
-    if super::is_about_a_tool(&text[start.start..value_end.end]) {
+    if is_about_a_tool(&text[start.start..value_end.end]) {
         return None;
     }
     let (last, closer) = rest.iter().find(|(_, tag)| closes(opener, tag))?;

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use unjinja_spec::tags;
 
+use super::passage::is_about_a_tool;
+
 /// Bytes of an example at most.
 const LONGEST: usize = 800;
 
@@ -30,7 +32,7 @@ pub(super) fn objects(text: &str) -> Vec<Object> {
             let inner = &text[start..end];
             let keys = keys(inner);
             let one_of = |wanted: &[&str]| keys.iter().find(|key| wanted.contains(&key.as_str())).cloned();
-            if super::is_about_a_tool(inner) || keys.iter().any(|key| key == "description") {
+            if is_about_a_tool(inner) || keys.iter().any(|key| key == "description") {
                 return None;
             }
             Some(Object { range: start..end, name: one_of(NAMES)?, arguments: one_of(ARGUMENTS)? })
@@ -52,7 +54,7 @@ pub(super) fn python_calls(text: &str) -> Vec<PythonCall> {
             let argument = text[open + 1..].find(|c: char| !is_word(c)).map(|length| open + 1 + length)?;
             let end = closing(text, open)?;
             let is_call = name < open && argument > open + 1 && text[argument..].trim_start().starts_with('=');
-            (is_call && !super::is_about_a_tool(&text[name..end])).then_some(PythonCall { range: name..end })
+            (is_call && !is_about_a_tool(&text[name..end])).then_some(PythonCall { range: name..end })
         })
         .collect()
 }

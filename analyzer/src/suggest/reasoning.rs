@@ -1,7 +1,7 @@
 //! How a prompt says that reasoning is written: between two tags, or between two phrases that end with a colon.
 
 use super::examples::{is_closer, placed_tags};
-use super::quote;
+use super::passage::quote;
 
 /// How reasoning is written, as far as a prompt says it.
 pub(super) struct Reasoning {
