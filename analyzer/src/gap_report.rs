@@ -110,7 +110,7 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
     let (actual, reason) = match (&trials, rendered.is_empty()) {
         (None, _) => ("no message: there is no parser", "no parser can be made from what the analysis found"),
         (_, true) => ("no message: the template does not render this conversation", "the template refuses it"),
-        _ => ("no message: the render lacks a part of it", lacks(turn)),
+        _ => ("nothing to parse: the render lacks a part of the message", lacks(turn)),
     };
     let offers = spec.capabilities.tools && !spec.capabilities.tool_calls;
     Some(GapReport {
@@ -239,11 +239,9 @@ mod tests {
             complete: true,
         };
         let message = |calls: &[(&str, &str)], reasoning: &str, content: &str| {
-            let mut message = Message::default();
-            message.tool_calls = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
-            reasoning.clone_into(&mut message.reasoning_content);
-            content.clone_into(&mut message.content);
-            message
+            let tool_calls = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
+            let (reasoning_content, content) = (reasoning.to_owned(), content.to_owned());
+            Message { tool_calls, reasoning_content, content, ..Message::default() }
         };
         let (none, one) = (message(&[], "", "x"), message(&[("f", "{}")], "", ""));
         let cases = [

@@ -1,17 +1,155 @@
-//! Placeholder.
+//! Suggests an overlay for a template that offers tools, or tells the model to reason, and renders neither: the format is
+//! then only described in the text of the prompt.
+//!
+//! What is found here is a guess about the meaning of a text. It is never applied: a person compares the draft with outputs
+//! of the model. The files below look for the shape of an example, for no model and for no sentence of a known template.
 
-use unjinja_render::Template;
-use unjinja_spec::FormatSpec;
+mod calls;
+mod draft;
+mod examples;
+mod passage;
+mod reasoning;
 
-/// A
+use serde_json::{Map, Value, json};
+use unjinja_render::{RenderOptions, Template, with_big_stack};
+use unjinja_spec::{FormatSpec, Overlay, ReasoningMode, ToolFormat};
+
+use crate::conversation::tools_for;
+use crate::sentinels::{SENTINELS, Sentinels};
+
+/// The draft of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Suggestion {
-    /// O
+    /// The draft, as TOML. Each key has a comment, and the passages are quoted above.
     pub overlay: String,
-    /// Q
+    /// The passages of the prompt that it is based on.
     pub quotes: Vec<String>,
 }
-/// B
-pub fn suggest(_template: &Template, _spec: &FormatSpec) -> Option<Suggestion> {
-    None
+
+/// Looks in the prompt of a template for a description of what the template never renders: tool calls, reasoning.
+///
+/// `None` if the spec lacks neither, and if nothing was found that a parser could be made from.
+///
+/// ```
+/// use unjinja_analyzer::{Naming, analyze, suggest};
+/// use unjinja_render::Template;
+///
+/// let text = r#"{% if tools %}Write calls as <call>{"name": "f", "arguments": {}}</call>: {{ tools | tojson }}{% endif %}
+///     {%- for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"#;
+/// let template = Template::parse("silent.jinja", text)?;
+/// let spec = analyze(&template, &Naming::of_file("silent.jinja"))?;
+/// let draft = suggest(&template, &spec).ok_or("nothing is described")?;
+/// assert!(draft.overlay.contains("per_call_start = \"<call>\""));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn suggest(template: &Template, spec: &FormatSpec) -> Option<Suggestion> {
+    with_big_stack(|| suggest_here(template, spec)).ok()?
 }
+
+fn suggest_here(template: &Template, spec: &FormatSpec) -> Option<Suggestion> {
+    let lacks_calls = spec.tools.format == ToolFormat::None && !spec.capabilities.tool_calls;
+    let lacks_reasoning = spec.reasoning.mode == ReasoningMode::None;
+    let prompts = Prompts::of(template);
+    let others: Vec<&str> = spec.markers().map(|(_, text)| text.trim()).collect();
+    let calls = prompts.added.iter().filter(|_| lacks_calls).find_map(|text| calls::described(text, &others));
+    let reasoning = prompts.whole.iter().filter(|_| lacks_reasoning).find_map(|text| reasoning::described(text));
+    let quotes: Vec<String> =
+        calls.iter().map(|c| c.quote.clone()).chain(reasoning.iter().map(|r| r.quote.clone())).collect();
+    if quotes.is_empty() {
+        return None;
+    }
+    let overlay = draft::overlay(&spec.template.file, calls.as_ref(), reasoning.as_ref());
+    // A draft that makes no parser helps nobody.
+    let corrected = Overlay::from_toml(&overlay, "draft").ok()?.apply(spec).ok()?;
+    unjinja_codegen::program(&corrected).ok()?;
+    Some(Suggestion { overlay, quotes })
+}
+
+/// The prompts of a template with tools.
+struct Prompts {
+    /// What is there only if tools are offered, one text for each way to offer them.
+    added: Vec<String>,
+    /// The prompts as a whole, with tools and thinking and without.
+    whole: Vec<String>,
+}
+
+impl Prompts {
+    fn of(template: &Template) -> Self {
+        let s = &SENTINELS[0];
+        let tools = tools_for(s, &[]);
+        let variables = variables(template, s, &tools);
+        let named = |wanted: &[&str]| -> Vec<&String> {
+            variables.iter().filter(|name| wanted.iter().any(|part| name.to_lowercase().contains(part))).collect()
+        };
+        let thinking: Vec<(&str, Value)> =
+            named(&["think", "reason"]).into_iter().map(|name| (name.as_str(), Value::Bool(true))).collect();
+        let offered: Vec<(&str, Value)> =
+            named(&["tool", "function"]).into_iter().map(|name| (name.as_str(), tools.clone())).collect();
+        let user = json!({"role": "user", "content": s.user});
+        let system = json!({"role": "system", "content": s.content, "tools": tools.to_string()});
+        let alone = vec![user.clone()];
+        let plain = json!({"role": "system", "content": s.content});
+        let render = |messages: &[Value], more: &[(&str, Value)]| render(template, messages, more);
+        let given = [("tools", tools.clone())];
+        let both = [&offered[..], &given[..]].concat();
+        let pairs = [
+            (render(&alone, &[]), render(&alone, &given)),
+            (render(&alone, &[]), render(&alone, &both)),
+            (render(&alone, &[]), render(&alone, &offered)),
+            (render(&[plain, user.clone()], &[]), render(&[system, user], &given)),
+        ];
+        let mut whole = vec![render(&alone, &thinking)];
+        let mut added = Vec::new();
+        for (before, after) in pairs {
+            let (Some(before), Some(after)) = (before, after) else { continue };
+            added.push(difference(&before, &after).to_owned());
+            whole.push(Some(after));
+        }
+        Self { added, whole: whole.into_iter().flatten().collect() }
+    }
+}
+
+/// The variables that a template reads besides the messages.
+fn variables(template: &Template, s: &Sentinels, tools: &Value) -> Vec<String> {
+    let user = [json!({"role": "user", "content": s.user})];
+    // Some variables are only read if there are no tools.
+    let contexts = [context(template, &user, &[]), context(template, &user, &[("tools", tools.clone())])];
+    let options = RenderOptions::new().record_reads(true);
+    let reads = contexts.map(|context| template.render_with(&context, &options).reads);
+    let paths = reads.iter().flat_map(|reads| reads.paths());
+    let names = paths.map(|path| path.split(['.', '[']).next().unwrap_or_default());
+    let mut names: Vec<String> =
+        names.filter(|name| !name.is_empty() && *name != "messages").map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn render(template: &Template, messages: &[Value], more: &[(&str, Value)]) -> Option<String> {
+    template.render(&context(template, messages, more)).ok()
+}
+
+fn context(template: &Template, messages: &[Value], more: &[(&str, Value)]) -> Value {
+    let mut context = Map::new();
+    context.insert("messages".into(), messages.to_vec().into());
+    context.insert("add_generation_prompt".into(), true.into());
+    context.insert("bos_token".into(), template.tokens().bos.as_deref().unwrap_or_default().into());
+    context.insert("eos_token".into(), template.tokens().eos.as_deref().unwrap_or_default().into());
+    for (name, value) in more {
+        context.insert((*name).to_owned(), value.clone());
+    }
+    Value::Object(context)
+}
+
+/// What a text has in place of the part in which another one differs from it.
+fn difference<'t>(before: &str, after: &'t str) -> &'t str {
+    let start = crate::text::common_prefix(before, after);
+    let (left, rest) = (&before[start..], &after[start..]);
+    let common = left.chars().rev().zip(rest.chars().rev()).take_while(|(a, b)| a == b);
+    let end = rest.len() - common.map(|(c, _)| c.len_utf8()).sum::<usize>();
+    &rest[..end]
+}
+
+#[cfg(test)]
+mod tests;

@@ -294,11 +294,12 @@ pub(crate) fn message_of(turn: &AssistantMessage) -> Message {
         arguments: Value::Object(call.arguments.clone()).to_string(),
         complete: true,
     });
-    let mut message = Message::default();
-    message.content.clone_from(&turn.content);
-    message.reasoning_content = turn.reasoning.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
-    message.tool_calls = calls.collect();
-    message
+    Message {
+        content: turn.content.clone(),
+        reasoning_content: turn.reasoning.as_ref().map(|(_, text)| text.clone()).unwrap_or_default(),
+        tool_calls: calls.collect(),
+        ..Message::default()
+    }
 }
 
 /// A turn without what the template writes after it.

@@ -52,6 +52,26 @@ fn special_tokens_are_in_the_spec() -> Done {
     Ok(())
 }
 
+/// Writes calls whose arguments nothing ends.
+const UNSUPPORTED: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}{% for c in m.tool_calls or [] %}\
+    <call>{{ c.function.name }}{% for k, v in c.function.arguments.items() %} {{ k }} {{ v }}{% endfor %}{% endfor %}</>{% endfor %}";
+
+#[test]
+fn an_unsupported_template_is_an_error_unless_it_is_left_out() -> Done {
+    let root = folder("unsupported")?;
+    write(&root, &[("fine.jinja", WITH_TOKENS), ("odd.jinja", UNSUPPORTED)])?;
+    let out = root.join("out.rs");
+    let error = Templates::new(&root).compile(&out).unwrap_err();
+    assert_eq!(error.path(), Some(&*root.join("odd.jinja")));
+    let text = error.to_string();
+    assert!(text.contains("the format is marked as unsupported: "), "{text}");
+    assert!(text.contains("run `unjinja verify TEMPLATE`"), "{text}");
+    Templates::new(&root).leave_out_unsupported().compile(&out)?;
+    let code = fs::read_to_string(&out)?;
+    assert!(code.contains("mod fine") && !code.contains("mod odd"), "{code}");
+    Ok(())
+}
+
 #[test]
 fn a_build_script_takes_all_kinds() -> Done {
     let root = folder("build")?;

@@ -267,7 +267,7 @@ fn human(analysed: &Analysed, out: Option<&Path>) -> Done {
     for spec in &analysed.specs {
         writeln!(stdout, "{}", line(spec))?;
         if let Some(report) = analysed.report(spec) {
-            gaps::write(&mut stdout, &report, false)?;
+            gaps::write(&mut stdout, &report)?;
         }
         if let Some(known) = analysed.known_overlay(spec) {
             known.write(&mut stdout)?;
@@ -303,8 +303,9 @@ fn document(analysed: &Analysed, suggest: bool) -> Result<Value, Failure> {
     let report = |spec| Some(gaps::document(&file(spec), &analysed.report(spec)?));
     let reports: Vec<Value> = analysed.specs.iter().filter_map(report).collect();
     let known = |spec| {
-        let known = analysed.known_overlay(spec)?;
-        Some(json!({"file": file(spec), "name": known.name, "command": known.command}))
+        let mut known = analysed.known_overlay(spec)?.document();
+        known["file"] = json!(file(spec));
+        Some(known)
     };
     let overlays: Vec<Value> = analysed.specs.iter().filter_map(known).collect();
     let mut document = json!({"specs": specs, "problems": problems, "reports": reports, "overlays": overlays});

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unjinja_build::name_of;
-use unjinja_spec::{FormatSpec, Overlay, TemplateInfo, diff};
+use unjinja_spec::{FormatSpec, Overlay, Status, TemplateInfo, diff};
 
 use crate::analyze::Request;
 use crate::failure::{Done, Failure};
+use crate::gaps::KnownOverlay;
 use crate::parser_args::ParserArgs;
 use crate::report::{Changed, Idle, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
@@ -128,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let template = |file: &str| made.paths.get(file).cloned();
     // A template that no longer works leaves its spec as it is.
     let broken: Vec<String> = made.problems.iter().map(|(file, _)| name_of(file)).collect();
-    let mut rows = Vec::new();
+    let (mut rows, mut hints) = (Vec::new(), Vec::new());
     for (overlay, name, bare) in &made.overlays {
         if let Some(outcome) = idle(overlay, bare)? {
             rows.push(Row { name: name.clone(), template: None, file: Some(overlay.clone()), outcome });
@@ -145,6 +146,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             (_, None) => Outcome::New,
         };
         let overlay = file.as_ref().map(|path| path.with_extension("overlay.toml"));
+        let is_corrected = overlay.as_ref().is_some_and(|path| path.exists())
+            || made.overlays.iter().any(|(_, known, _)| *known == name);
+        let is_news = matches!(outcome, Outcome::New | Outcome::Changed(_)) || spec.status != Status::Supported;
+        if let (Some(target), false, true) = (&overlay, is_corrected, is_news)
+            && let Some(known) = known_overlay(committed.folder(), spec, target)?
+        {
+            hints.push((name.clone(), known));
+        }
         if let Some(overlay) =
             overlay.filter(|overlay| overlay.exists() && !made.overlays.iter().any(|(o, _, _)| o == overlay))
             && let Some(outcome) = idle(&overlay, spec)?
@@ -173,7 +182,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let is_different = |row: &&Row| !matches!(row.outcome, Outcome::Unchanged);
     let is_fixable = |row: &Row| row.file.is_some() && row.outcome.is_fixed_by_writing();
     let command = rows.iter().any(is_fixable).then(|| command(arguments));
-    let report = Report { rows, fix: command.filter(|_| !arguments.write) };
+    let report = Report { rows, hints, fix: command.filter(|_| !arguments.write) };
     report.print(arguments.format, ui)?;
     let left = match arguments.write {
         true => report.rows.iter().filter(is_different).filter(|row| !row.outcome.is_fixed_by_writing()).count(),
@@ -189,6 +198,29 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         (None, None) => format!("{} that `--write` cannot fix", counted("problem")),
     };
     Err(if made.unreadable { Failure::Input(message) } else { Failure::Found(message) })
+}
+
+/// The overlay of another spec with the same format: of one in the folder, or else of a supported model.
+fn known_overlay(folder: Option<&Path>, spec: &FormatSpec, target: &Path) -> Result<Option<KnownOverlay>, Failure> {
+    let hash = spec.format_hash();
+    let files = folder.map_or_else(|| Ok(Vec::new()), spec_files)?;
+    for (name, path) in files.iter().filter(|(name, path)| *name != spec.template.name && !is_overlay(path)) {
+        let overlay = path.with_extension("overlay.toml");
+        if !overlay.exists() {
+            continue;
+        }
+        // A file that cannot be read is reported in its own row.
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        if FormatSpec::migrate(&text, name).is_ok_and(|other| other.spec.format_hash() == hash) {
+            let command = format!("cp {} {}", output::argument(&overlay), output::argument(target));
+            return Ok(Some(KnownOverlay { name: name.clone(), command }));
+        }
+    }
+    Ok(KnownOverlay::built_in(spec, target))
+}
+
+fn is_overlay(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".overlay.toml")
 }
 
 /// The command that accepts all differences.

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         false => Outcome::Changed(Changed::new(changes, &input::text(&arguments.old)?)),
     };
     let row = Row { name: new.template.name.clone(), template: None, file: Some(arguments.old.clone()), outcome };
-    let report = Report { rows: vec![row], fix: None };
+    let report = Report { rows: vec![row], hints: Vec::new(), fix: None };
     report.print(arguments.format, ui)?;
     match report.differences() {
         0 => Ok(()),

@@ -36,11 +36,12 @@ fn argument(source: &Source) -> String {
     }
 }
 
-/// Writes the lines of a report below its template, without the sentence if `sentence` is false.
-pub(crate) fn write(out: &mut impl Write, report: &GapReport, sentence: bool) -> Done {
+/// Writes the lines of a report below its template, without the sentence, which stands beside the template.
+pub(crate) fn write(out: &mut impl Write, report: &GapReport) -> Done {
     let text = report.to_string();
     let text = visible::lines(&text);
-    for line in text.lines().skip(if sentence { 0 } else { 1 }) {
+    let skipped = visible::lines(&report.sentence).lines().count();
+    for line in text.lines().skip(skipped) {
         writeln!(out, "  {}", line.strip_prefix("  ").unwrap_or(line))?;
     }
     Ok(())

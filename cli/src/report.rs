@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use unjinja_spec::{Change, Effect, line_of, worst};
 
 use crate::failure::Done;
+use crate::gaps::KnownOverlay;
 use crate::output;
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
 use crate::visible;
@@ -30,6 +31,8 @@ pub(crate) enum ReportFormat {
 pub(crate) struct Report {
     /// One row per spec, and one per overlay with a problem.
     pub rows: Vec<Row>,
+    /// Specs that the overlay of another spec may correct, by their names.
+    pub hints: Vec<(String, KnownOverlay)>,
     /// The command that accepts the differences.
     pub fix: Option<String>,
 }
@@ -182,6 +185,9 @@ impl Report {
                 _ => {}
             }
         }
+        for (name, known) in &self.hints {
+            writeln!(out, "{}: {}", paint(NAME, &visible::lines(name)), visible::lines(&known.sentence()))?;
+        }
         if !ui.quiet {
             let count = self.rows.len();
             let same = count - self.differences();
@@ -223,7 +229,13 @@ impl Report {
             }
             Value::Object(object)
         });
-        json!({"differences": self.differences(), "mend": self.fix, "specs": rows.collect::<Vec<_>>()})
+        let hints = self.hints.iter().map(|(spec, known)| {
+            let mut hint = known.document();
+            hint["spec"] = json!(spec);
+            hint
+        });
+        let (specs, overlays) = (rows.collect::<Vec<_>>(), hints.collect::<Vec<_>>());
+        json!({"differences": self.differences(), "mend": self.fix, "specs": specs, "overlays": overlays})
     }
 
     /// Prints workflow commands, which GitHub shows as annotations.
@@ -308,6 +320,9 @@ impl Report {
                 }
                 _ => {}
             }
+        }
+        for (name, known) in &self.hints {
+            writeln!(out, "\n**{}**: {}", markdown_text(name), markdown_text(&known.sentence()))?;
         }
         if let Some(command) = &self.fix {
             writeln!(out, "\nTo accept this:\n\n<pre>{}</pre>", markdown_pre(command))?;

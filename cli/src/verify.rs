@@ -149,7 +149,7 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
         writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
     }
     if let Some(report) = tried.report.as_ref().filter(|_| failures > 0) {
-        gaps::write(&mut out, report, false)?;
+        gaps::write(&mut out, report)?;
     }
     for failure in all.failures.iter().take(failures.saturating_sub(1)) {
         writeln!(out, "  rendered {:?}", failure.rendered)?;

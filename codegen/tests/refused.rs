@@ -2,7 +2,7 @@
 
 use unjinja_codegen::{LowerError, LowerProblem, interpreter, program};
 use unjinja_runtime::Interpreter;
-use unjinja_spec::{Channel, FormatSpec, MarkerKey, ReasoningMode};
+use unjinja_spec::{Channel, FormatSpec, MarkerKey, ReasoningMode, Status};
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -1,6 +1,6 @@
 //! Uses the macros in a crate outside of the workspace, `satellite/`. Checks where they find files, their options, the
-//! errors that they report at the path literal (`satellite/errors.expected`, which `UPDATE_EXPECT=1` rewrites), and that
-//! cargo rebuilds the crate when a template changes.
+//! errors that they report at the path literal (`satellite/errors.expected`, which `UPDATE_EXPECT=1` rewrites), the
+//! warning about a partial format, and that cargo rebuilds the crate when a template changes.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -55,14 +55,14 @@ impl Satellite {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// The errors of each program: the marked text with its line, and the message.
-    fn errors(&self, output: &Output) -> Result<BTreeMap<String, String>, Failure> {
+    /// The errors or warnings of each program: the marked text with its line, and the message.
+    fn messages(&self, output: &Output, level: &str) -> Result<BTreeMap<String, String>, Failure> {
         let mut errors: BTreeMap<String, String> = BTreeMap::new();
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             let line: Value = serde_json::from_str(line)?;
             let message = &line["message"];
             let text = message["message"].as_str().unwrap_or_default();
-            if message["level"] != "error" || text.starts_with("aborting due to") {
+            if message["level"] != level || text.starts_with("aborting due to") {
                 continue;
             }
             let entry = errors.entry(line["target"]["name"].as_str().unwrap_or_default().to_owned()).or_default();
@@ -99,7 +99,7 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
     let satellite = Satellite::new()?;
 
     let output = satellite.build(&["--bins", "--keep-going", "--message-format", "json"])?;
-    let errors = satellite.errors(&output)?;
+    let errors = satellite.messages(&output, "error")?;
     let mut found = String::new();
     for (program, text) in &errors {
         writeln!(found, "== {program}\n{text}")?;
@@ -115,6 +115,15 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
         .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("error_")));
     assert_eq!(failing.count(), errors.len(), "a program compiled that should not: {stderr}");
 
+    let warnings = satellite.messages(&output, "warning")?;
+    assert_eq!(warnings.keys().collect::<Vec<_>>(), ["partial"], "{warnings:?}");
+    assert_eq!(
+        warnings["partial"],
+        "at `\"partial.jinja\"`, line 4\nuse of deprecated constant `parser::_::PARTIAL_PARSER`: \
+         $CRATE/templates/partial.jinja: the parser is partial: tools are offered, but the analysis found no calls in any \
+         render, so how the model writes them is unknown; `unjinja analyze $CRATE/templates/partial.jinja` shows more\n"
+    );
+    assert_eq!(satellite.run("partial")?, "Hello.\n");
     satellite.run("paths")?;
     satellite.run("options")?;
 

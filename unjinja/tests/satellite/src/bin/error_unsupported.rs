@@ -1,0 +1,5 @@
+mod parser {
+    unjinja::include_template_parser!("unsupported.jinja");
+}
+
+fn main() {}
