@@ -380,4 +380,6 @@ pub enum ArgumentKind {
     },
     /// A literal that ends by itself.
     Literal,
+    /// The same, with nothing between it and the next argument's name.
+    TightLiteral,
 }

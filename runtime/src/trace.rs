@@ -146,6 +146,7 @@ impl Watched {
 fn call_of(hole: Option<&Hole>, place: Place) -> Option<usize> {
     match hole {
         Some(Hole::Text(_)) => None,
+        Some(Hole::Object(shape)) if shape.announced => Some(place.calls.saturating_sub(1)),
         Some(Hole::Name | Hole::Object(_)) => Some(place.calls),
         _ if place.held.is_some() => Some(place.calls),
         _ if place.open => Some(place.calls.saturating_sub(1)),

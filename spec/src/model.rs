@@ -281,8 +281,8 @@ pub struct Content {
 }
 
 /// The parts of a message's header, in formats whose turns are several messages. The other markers of the spec show the
-/// headers that the template writes. From the parts a parser knows those that models write besides: parts in another
-/// order, or left out. They never enter a grammar.
+/// headers that the template writes. From the parts a parser and its grammar know those that models write besides:
+/// parts in another order, or left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Header {

@@ -23,7 +23,11 @@ pub(super) fn argument(spec: &Source<'_>) -> Expr {
     let python = tools.uses_python_dicts;
     let by_schema = ArgumentKind::BySchema { python };
     let rest = if tools.format == ToolFormat::CallExpression {
-        value(spec, ArgumentKind::Literal, inner(MarkerKey::ArgumentNameSuffix))
+        // With nothing between two arguments, a number ends where the next name begins.
+        let apart = [&arguments.separator, &arguments.value_suffix, &arguments.name_prefix, &arguments.quote];
+        let tight = apart.iter().all(|text| text.is_empty());
+        let kind = if tight { ArgumentKind::TightLiteral } else { ArgumentKind::Literal };
+        value(spec, kind, inner(MarkerKey::ArgumentNameSuffix))
     } else if !arguments.type_prefix.trim().is_empty() {
         let text = value(spec, ArgumentKind::Text, types(spec, &["string"]));
         let other = value(spec, ArgumentKind::Other { python }, types(spec, &OTHER_TYPES));
@@ -48,7 +52,7 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         end = Action::EndNestedArgument(Cow::Owned(nesting));
     }
     let reads = match kind {
-        ArgumentKind::Literal => Hole::Literal(arguments.quote.clone().into()),
+        ArgumentKind::Literal | ArgumentKind::TightLiteral => Hole::Literal(arguments.quote.clone().into()),
         _ => Hole::Value,
     };
     let closer = || match closer(spec) {

@@ -58,25 +58,23 @@ pub(super) fn sequence(items: Vec<Expr>) -> Expr {
 pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
     let text = spec.marker(key);
     let others = spec.alternatives.get(&key).into_iter().flatten().map(String::as_str);
-    let parts = |text, origin| sequence(vec![marker_parts(spec, key, text, role, origin)]);
     let is_marker = |text: &&str| !MarkerText::new(text).is_layout();
-    let mut choices: Vec<Expr> =
-        std::iter::once(text).chain(others).filter(is_marker).map(|text| parts(text, Origin::Canonical)).collect();
-    choices.extend(spec.tolerated(key).filter(is_marker).map(|text| parts(text, Origin::Recovery)));
+    let texts = std::iter::once(text).chain(others).chain(spec.headers(key)).filter(is_marker);
+    let choices: Vec<Expr> = texts.map(|text| sequence(vec![marker_parts(spec, key, text, role)])).collect();
     match (choices.len(), is_marker(&text)) {
-        (0, _) | (1, true) => marker_parts(spec, key, text, role, Origin::Canonical),
+        (0, _) | (1, true) => marker_parts(spec, key, text, role),
         (_, true) => Expr::Choice(choices),
         (_, false) => Expr::Choice(choices).optional(),
     }
 }
 
-fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role, origin: Origin) -> Expr {
+fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Expr {
     let mut pieces = Vec::new();
     let parts = if spec.is_whole(key) { vec![MarkerText::new(text)] } else { MarkerText::pieces(text) };
     let last = parts.len().saturating_sub(1);
     for (index, piece) in parts.into_iter().enumerate() {
         let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
-        let mut literal = Literal { origin, ..literal(key, piece, role) };
+        let mut literal = literal(key, piece, role);
         // A wrapper of the answer that ends in a word needs the line break after it too. Otherwise a longer word would
         // be taken for it.
         if role == Role::ContentWrapper

@@ -14,8 +14,8 @@ pub(super) struct Source<'s> {
     spec: Cow<'s, FormatSpec>,
     /// The markers that are not taken apart, because a part of them would be mistaken for another marker.
     whole: &'s BTreeSet<MarkerKey>,
-    /// Texts that count as a marker although no template writes them.
-    tolerated: Vec<(MarkerKey, String)>,
+    /// The headers that the parts of a header make up, with the marker for which each stands.
+    headers: Vec<(MarkerKey, String)>,
 }
 
 impl Deref for Source<'_> {
@@ -29,7 +29,7 @@ impl Deref for Source<'_> {
 impl<'s> Source<'s> {
     pub(super) fn new(spec: &'s FormatSpec, whole: &'s BTreeSet<MarkerKey>) -> Self {
         if spec.content.header == Header::default() {
-            return Self { spec: Cow::Borrowed(spec), whole, tolerated: Vec::new() };
+            return Self { spec: Cow::Borrowed(spec), whole, headers: Vec::new() };
         }
         let mut own = spec.clone();
         let header = &spec.content.header;
@@ -40,9 +40,9 @@ impl<'s> Source<'s> {
         // What follows the name is the rest of its header.
         let start = std::mem::take(&mut own.tools.arguments.start);
         own.tools.function.name_suffix.push_str(&start);
-        let mut tolerated = headers(header);
-        tolerated.retain(|(key, text)| own.marker(*key).trim() != text.trim());
-        Self { spec: Cow::Owned(own), whole, tolerated }
+        let mut headers = headers(header);
+        headers.retain(|(key, text)| own.marker(*key).trim() != text.trim());
+        Self { spec: Cow::Owned(own), whole, headers }
     }
 
     /// Whether a marker is not taken apart.
@@ -50,9 +50,9 @@ impl<'s> Source<'s> {
         self.whole.contains(&key)
     }
 
-    /// The texts that count as a marker although no template writes them.
-    pub(super) fn tolerated(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
-        self.tolerated.iter().filter(move |(other, _)| *other == key).map(|(_, text)| text.as_str())
+    /// The headers that stand for a marker, beside its own text.
+    pub(super) fn headers(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
+        self.headers.iter().filter(move |(other, _)| *other == key).map(|(_, text)| text.as_str())
     }
 }
 

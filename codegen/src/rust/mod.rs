@@ -282,6 +282,7 @@ fn actions_tokens(actions: &[Action]) -> TokenStream {
             quote!(Action::Argument(ArgumentKind::Other { python: #python }))
         }
         Action::Argument(ArgumentKind::Literal) => quote!(Action::Argument(ArgumentKind::Literal)),
+        Action::Argument(ArgumentKind::TightLiteral) => quote!(Action::Argument(ArgumentKind::TightLiteral)),
         Action::EndArgument => quote!(Action::EndArgument),
         Action::NestedArgument(nesting) => {
             let nesting = nesting_tokens(nesting);
@@ -526,6 +527,7 @@ fn action_tokens(program: &Program, from: StateId, action: &Action, at_marker: b
         Action::Argument(ArgumentKind::Text) => quote!(io.argument_text();),
         Action::Argument(ArgumentKind::Other { python }) => quote!(io.argument_other(#python);),
         Action::Argument(ArgumentKind::Literal) => quote!(io.argument_literal();),
+        Action::Argument(ArgumentKind::TightLiteral) => quote!(io.argument_tight_literal();),
         Action::EndArgument => quote!(io.end_argument();),
         Action::NestedArgument(nesting) => {
             let nesting = nesting_tokens(nesting);

@@ -35,8 +35,9 @@
 //! - A thinking switch that changes no generation prompt; `eos_token` and similar variables, which are empty in probes.
 //! - Markers of reasoning and answers that are plain words after free text: prose would contain them.
 //!
-//! Not drawn yet, although a template could show it: answers after calls, channels and recipients, calls as separate messages,
-//! argument names as tags.
+//! Not drawn yet, although a template could show it: answers after calls and answers wrapped in turns with calls only, labels,
+//! channels and recipients, calls as separate messages, a name before the object as well as in it, arguments as JSON text,
+//! types beside arguments, closers that repeat an argument's name, nested tags, CDATA. [`written::turn`] knows them.
 
 #![expect(clippy::expect_used, reason = "a development crate: what cannot happen may stop it")]
 

@@ -141,7 +141,7 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     } else {
         content
     };
-    nodes.push(answer(drawn, &said, &has_thought));
+    nodes.push(answer(drawn, &said, &has_thought, &calls));
     if spec.tools.format != ToolFormat::None {
         let mut body = Vec::new();
         if !behaviour.lead.is_empty() {
@@ -186,7 +186,7 @@ pub fn absent(drawn: &Drawn) -> String {
     }
 }
 
-fn answer(drawn: &Drawn, said: &str, has_thought: &str) -> Node {
+fn answer(drawn: &Drawn, said: &str, has_thought: &str, has_calls: &str) -> Node {
     let content = &drawn.spec.content;
     let value = Node::Words(if drawn.behaviour.trims { format!("{said} | trim") } else { said.to_owned() });
     if drawn.behaviour.prints_null {
@@ -197,6 +197,7 @@ fn answer(drawn: &Drawn, said: &str, has_thought: &str) -> Node {
         ContentMode::Plain => when(said, vec![value]),
         ContentMode::AlwaysWrapped => when(said, wrapped),
         ContentMode::WrappedWithReasoning => when(said, vec![either(has_thought, wrapped, vec![value])]),
+        ContentMode::WrappedWithCalls => when(said, vec![either(has_calls, wrapped, vec![value])]),
     }
 }
 

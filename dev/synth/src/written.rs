@@ -66,6 +66,7 @@ pub fn turn(spec: &FormatSpec, said: &Said, absent: &str, ink: &dyn Ink) -> Stri
             ContentMode::Plain => false,
             ContentMode::AlwaysWrapped => true,
             ContentMode::WrappedWithReasoning => thought.is_some(),
+            ContentMode::WrappedWithCalls => !said.calls.is_empty(),
         };
         if wrapped {
             out.push_str(&spec.content.start);
@@ -95,7 +96,14 @@ fn calls(out: &mut String, tools: &Tools, calls: &[SaidCall], ink: &dyn Ink) {
         out.push_str(&tools.per_call_start);
         match tools.format {
             ToolFormat::None => {}
-            ToolFormat::JsonNative => out.push_str(&ink.object(tools, call, index)),
+            ToolFormat::JsonNative => {
+                // A name before the object as well as in it.
+                let function = &tools.function;
+                if !function.name_prefix.is_empty() || !function.name_suffix.is_empty() {
+                    out.push_str(&[&*function.name_prefix, &ink.text(&call.name), &function.name_suffix].concat());
+                }
+                out.push_str(&ink.object(tools, call, index));
+            }
             _ => tagged(out, tools, call, index, ink),
         }
         out.push_str(&tools.per_call_end);
@@ -134,16 +142,50 @@ fn tagged(out: &mut String, tools: &Tools, call: &SaidCall, index: usize, ink: &
             if number > 0 {
                 out.push_str(&arguments.separator);
             }
-            out.push_str(&arguments.name_prefix);
-            out.push_str(&ink.text(key));
-            let other = !value.is_string() && !arguments.other_name_suffix.is_empty();
-            out.push_str(if other { &arguments.other_name_suffix } else { &arguments.name_suffix });
-            out.push_str(&arguments.value_prefix);
-            out.push_str(&ink.value(tools, value));
-            out.push_str(&arguments.value_suffix);
+            argument(out, tools, key, value, ink);
         }
     }
     out.push_str(&arguments.end);
     out.push_str(&tools.function.close);
     id(out, CallIdPosition::PostArgs);
+}
+
+fn argument(out: &mut String, tools: &Tools, key: &str, value: &Value, ink: &dyn Ink) {
+    let arguments = &tools.arguments;
+    // A list is the same argument again.
+    if let (true, Value::Array(items)) = (arguments.nested, value) {
+        return items.iter().for_each(|item| argument(out, tools, key, item, ink));
+    }
+    out.push_str(&arguments.name_prefix);
+    out.push_str(&ink.text(key));
+    if arguments.type_prefix.is_empty() {
+        let other = !value.is_string() && !arguments.other_name_suffix.is_empty();
+        out.push_str(if other { &arguments.other_name_suffix } else { &arguments.name_suffix });
+    } else {
+        out.push_str(&[&*arguments.type_prefix, kind(value), &arguments.type_suffix].concat());
+    }
+    out.push_str(&arguments.value_prefix);
+    match value {
+        Value::Object(members) if arguments.nested => {
+            members.iter().for_each(|(key, value)| argument(out, tools, key, value, ink));
+        }
+        value => out.push_str(&ink.value(tools, value)),
+    }
+    if arguments.close_prefix.is_empty() {
+        out.push_str(&arguments.value_suffix);
+    } else {
+        out.push_str(&[&*arguments.close_prefix, &ink.text(key), &arguments.close_suffix].concat());
+    }
+}
+
+/// The JSON type of a value.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }

@@ -274,128 +274,110 @@ pub static PROGRAM: Program = Program {
                                 REASONING,
                             ),
                             Transition::new(
-                                    "reasoning.start",
-                                    const { &[Action::OpenReasoning] },
-                                    REASONING,
-                                )
-                                .recovery(),
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.end",
-                                    const { &[Action::CloseContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.end",
+                                const { &[Action::CloseContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                         ]
                     },
                 )
@@ -413,128 +395,110 @@ pub static PROGRAM: Program = Program {
                                 REASONING,
                             ),
                             Transition::new(
-                                    "reasoning.start",
-                                    const { &[Action::OpenReasoning] },
-                                    REASONING,
-                                )
-                                .recovery(),
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.end",
-                                    const { &[Action::CloseContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.end",
+                                const { &[Action::CloseContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                         ]
                     },
                 )
@@ -555,35 +519,30 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                         ]
                     },
                 )
@@ -599,53 +558,45 @@ pub static PROGRAM: Program = Program {
                                 ARGUMENTS,
                             ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
                         ]
                     },
                 ),
@@ -660,128 +611,110 @@ pub static PROGRAM: Program = Program {
                                 AFTER_PER_CALL_END,
                             ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::EndCall, Action::OpenReasoning] },
                                 REASONING,
                             ),
                             Transition::new(
-                                    "reasoning.start",
-                                    const { &[Action::EndCall, Action::OpenReasoning] },
-                                    REASONING,
-                                )
-                                .recovery(),
+                                "reasoning.start",
+                                const { &[Action::EndCall, Action::OpenReasoning] },
+                                REASONING,
+                            ),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::EndCall, Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::EndCall, Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.end",
-                                    const { &[Action::EndCall, Action::CloseContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.end",
+                                const { &[Action::EndCall, Action::CloseContent] },
+                                CONTENT,
+                            ),
                         ]
                     },
                 )
@@ -802,128 +735,110 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::EndCall, Action::OpenReasoning] },
                                 REASONING,
                             ),
                             Transition::new(
-                                    "reasoning.start",
-                                    const { &[Action::EndCall, Action::OpenReasoning] },
-                                    REASONING,
-                                )
-                                .recovery(),
+                                "reasoning.start",
+                                const { &[Action::EndCall, Action::OpenReasoning] },
+                                REASONING,
+                            ),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::EndCall, Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::EndCall, Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::EndCall, Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::EndCall, Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.end",
-                                    const { &[Action::EndCall, Action::CloseContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.end",
+                                const { &[Action::EndCall, Action::CloseContent] },
+                                CONTENT,
+                            ),
                         ]
                     },
                 )
@@ -940,128 +855,110 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
                                 REASONING,
                             ),
                             Transition::new(
-                                    "reasoning.start",
-                                    const { &[Action::OpenReasoning] },
-                                    REASONING,
-                                )
-                                .recovery(),
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::OpenContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
-                                    "content.start",
-                                    const { &[Action::OpenContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "content.end",
                                 const { &[Action::CloseContent] },
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "content.end",
-                                    const { &[Action::CloseContent] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                                "content.end",
+                                const { &[Action::CloseContent] },
+                                CONTENT,
+                            ),
                         ]
                     },
                 )
@@ -1076,9 +973,10 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "to=functions." call
-call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" layout object more
+pub const GRAMMAR: &str = r#"root ::= "to=functions." call | "<|start|>assistant to=functions." call | "<|start|>assistant<|channel|>commentary to=functions." call | "<|start|>assistant<|channel|>analysis to=functions." call | "<|channel|>commentary to=functions." call | "<|channel|>analysis to=functions." call
+call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis json<|message|>" arguments
 layout ::= [\t\n\r ]{0,20}
+arguments ::= layout object more
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -1096,9 +994,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "<|call|>" more-2 | layout "to=functions." call | layout "<|return|>" end | layout
-more-2 ::= layout "to=functions." call | layout "<|return|>" end | layout
-end ::= layout "to=functions." call | layout
+more ::= layout "<|call|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|return|>" | "<|end|>") end | layout
+more-2 ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|return|>" | "<|end|>") end | layout
+end ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.

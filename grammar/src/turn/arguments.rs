@@ -239,13 +239,13 @@ impl<'a> Turn<'a> {
         let others_may_be = property.types != Types::STRING;
         let as_text = match kind {
             ArgumentKind::BySchema { .. } | ArgumentKind::Text => text_may_be,
-            ArgumentKind::Other { .. } | ArgumentKind::Literal => false,
+            ArgumentKind::Other { .. } | ArgumentKind::Literal | ArgumentKind::TightLiteral => false,
         };
         let as_other = match kind {
             // A string accepts any text, so there is no text left that would be another type.
             ArgumentKind::BySchema { .. } => !text_may_be,
             ArgumentKind::Other { .. } => others_may_be,
-            ArgumentKind::Text | ArgumentKind::Literal => false,
+            ArgumentKind::Text | ArgumentKind::Literal | ArgumentKind::TightLiteral => false,
         };
         let mut alternatives = Vec::new();
         if as_text {

@@ -112,6 +112,12 @@ impl Io<'_> {
         self.memory.readers.reading = Reading::Nothing;
     }
 
+    /// The text that was read is an argument's name. A literal follows, and behind it perhaps a name without a separator.
+    pub fn argument_tight_literal(&mut self) {
+        self.argument_literal();
+        self.memory.readers.python.read_tightly();
+    }
+
     /// Raw text follows, of one of these types.
     pub(super) fn begin_tagged(&mut self, types: Types, python: bool) {
         let readers = &mut self.memory.readers;

@@ -120,6 +120,7 @@ impl Interpreter {
                 Action::Argument(ArgumentKind::Text) => io.argument_text(),
                 Action::Argument(ArgumentKind::Other { python }) => io.argument_other(*python),
                 Action::Argument(ArgumentKind::Literal) => io.argument_literal(),
+                Action::Argument(ArgumentKind::TightLiteral) => io.argument_tight_literal(),
                 Action::EndArgument => io.end_argument(),
                 Action::NestedArgument(nesting) => io.nested_argument(nesting),
                 Action::EndNestedArgument(nesting) => io.end_nested_argument(nesting),

@@ -71,7 +71,7 @@ impl Io<'_> {
         let argument = calls.argument.as_str();
         let place = tool.map_or(SchemaPlace::UNKNOWN, |tool| self.options.tools.place_of(tool, argument));
         let text = held.trim_ascii();
-        let is_list = readers.item || (place.types() == Types::ARRAY && !text.starts_with(b"["));
+        let is_list = readers.item || nested::begins_list(place.types(), Some(text));
         if !is_list && !nested::begins(text, nesting) {
             return self.end_argument();
         }

@@ -182,8 +182,9 @@ fn write(text: &[u8], nesting: &Nesting, parts: &[Part<'_>], out: &mut Vec<u8>) 
 }
 
 /// Whether a tag that is not repeated is a list of one item: the schema asks for a list, and the text is none.
-fn begins_list(types: Types, value: Option<&[u8]>) -> bool {
-    types == Types::ARRAY && value.is_none_or(|value| !value.trim_ascii_start().starts_with(b"["))
+pub(crate) fn begins_list(types: Types, value: Option<&[u8]>) -> bool {
+    let is_json = |value: &[u8]| value.starts_with(b"[") || (value == b"null" && types.contains(Types::NULL));
+    types.is_list() && value.is_none_or(|value| !is_json(value.trim_ascii()))
 }
 
 #[cfg(test)]
@@ -236,12 +237,15 @@ mod tests {
         let schema = json!({"type": "object", "properties": {
             "zip": {"type": "string"},
             "tags": {"type": "array", "items": {"type": "string"}},
+            "codes": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
             "people": {"type": "array", "items": {"$ref": "#/$defs/person"}},
             "home": {"type": "object", "properties": {"zip": {"type": "string"}}},
         }, "$defs": {"person": {"type": "object", "properties": {"age": {"type": "string"}}}}});
         for (text, expected) in [
             ("<zip>12345</zip><other>12345</other>", r#"{"zip": "12345", "other": 12345}"#),
             ("<tags>1</tags>", r#"{"tags": ["1"]}"#),
+            ("<codes>1</codes>", r#"{"codes": [1]}"#),
+            ("<codes>null</codes>", r#"{"codes": null}"#),
             ("<tags></tags><zip>1</zip>", r#"{"tags": [], "zip": "1"}"#),
             ("<tags>[\"1\"]</tags>", r#"{"tags": ["1"]}"#),
             ("<people><age>1</age></people>", r#"{"people": [{"age": "1"}]}"#),

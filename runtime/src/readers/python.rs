@@ -39,6 +39,8 @@ pub(crate) struct Translator {
     in_key: bool,
     /// The innermost container has an item already.
     has_items: bool,
+    /// A name may follow a number or word without a separator.
+    tight: bool,
 }
 
 /// What the grammar expects next.
@@ -114,6 +116,14 @@ impl Translator {
                 continue;
             }
             if self.at == At::Token && is_token(byte) {
+                if self.tight && self.nesting.len() == 0 {
+                    if !number::goes_on(&self.token, byte) {
+                        self.end_token(out);
+                        return Progress::Done(taken);
+                    }
+                    taken += self.token_text(&bytes[taken..=taken]);
+                    continue;
+                }
                 taken += self.token_text(&bytes[taken..]);
                 continue;
             }
@@ -151,7 +161,12 @@ impl Translator {
         let mut token = std::mem::take(&mut self.token);
         nesting.clear();
         token.clear();
-        *self = Self { nesting, token, ..Self::default() };
+        *self = Self { nesting, token, tight: self.tight, ..Self::default() };
+    }
+
+    /// From now on a name may follow a number or word without a separator: `1` ends before `b` in `a=1b=2`.
+    pub(crate) fn read_tightly(&mut self) {
+        self.tight = true;
     }
 
     /// Whether the literal broke a rule so far.

@@ -44,7 +44,7 @@ impl<'s> SchemaPlace<'s> {
         let items = self.find(|schema| schema.get("items").filter(|items| items.is_object()));
         match items {
             Some(items) => items,
-            None if self.types() == Types::ARRAY => Self::UNKNOWN,
+            None if self.types().is_list() => Self::UNKNOWN,
             None => self,
         }
     }

@@ -126,7 +126,9 @@ fn does(action: &Action) -> Option<String> {
         Action::Argument(ArgumentKind::BySchema { .. }) => "begin an argument, typed by the schema".to_owned(),
         Action::Argument(ArgumentKind::Text) => "begin an argument that is a string".to_owned(),
         Action::Argument(ArgumentKind::Other { .. }) => "begin an argument that is no string".to_owned(),
-        Action::Argument(ArgumentKind::Literal) => "begin an argument that is a literal".to_owned(),
+        Action::Argument(ArgumentKind::Literal | ArgumentKind::TightLiteral) => {
+            "begin an argument that is a literal".to_owned()
+        }
         Action::NestedArgument(_) => "begin an argument, typed by the schema, that may hold tags".to_owned(),
         Action::EndArgument | Action::EndNestedArgument(_) => "end the argument".to_owned(),
         Action::EndCall => "end the call".to_owned(),

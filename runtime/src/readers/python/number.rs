@@ -36,6 +36,23 @@ pub(super) fn is_cut(token: &[u8]) -> bool {
     begins_word || (begins_number && !write(token, &mut Vec::new()))
 }
 
+/// Whether a number or word goes on with this byte, where a name may follow it without a separator. A name that begins with
+/// `e` is taken for the exponent of the number before it.
+pub(super) fn goes_on(token: &[u8], byte: u8) -> bool {
+    let (Some(first), Some(last)) = (token.first(), token.last()) else { return true };
+    if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
+        let exponent = |byte: &u8| matches!(byte, b'e' | b'E');
+        return match byte {
+            b'0'..=b'9' => true,
+            b'.' => !token.iter().any(|byte| *byte == b'.' || exponent(byte)),
+            b'e' | b'E' => !token.iter().any(exponent) && last.is_ascii_digit(),
+            b'+' | b'-' => exponent(last),
+            _ => !last.is_ascii_digit() && *last != b'.',
+        };
+    }
+    word(token).is_none()
+}
+
 /// Whether the bytes from `from` on show that JSON has no value for the token, however it goes on.
 pub(super) fn is_lost(token: &[u8], from: usize) -> bool {
     // The first bytes may be the prefix of a string, such as `rb`.

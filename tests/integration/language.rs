@@ -1,0 +1,281 @@
+//! What the spec language can express beyond our own templates: each spec of `tests/specs/` reads its outputs at every cut,
+//! interpreted and compiled, and its grammar accepts what a template would write.
+
+use unjinja::testing::{Case, json};
+use unjinja::{ChatParser, DiagnosticKind, Tools};
+use unjinja_gbnf::Grammar;
+use unjinja_grammar::{GrammarExt, GrammarOptions, ToolChoice};
+use unjinja_spec::FormatSpec;
+
+use crate::support::Failure;
+
+/// The compiled parser of each spec, and the spec's file.
+macro_rules! specs {
+    ($($name:ident = $file:literal),* $(,)?) => {
+        $(mod $name {
+            unjinja::include_spec_parser!($file);
+
+            /// The compiled parser and the interpreted one.
+            pub(super) fn parsers() -> Result<[Box<dyn unjinja::ChatParser>; 2], crate::support::Failure> {
+                super::both(Parser, $file)
+            }
+        })*
+    };
+}
+
+specs! {
+    cdata = "tests/specs/cdata.toml",
+    cdata_closing_names = "tests/specs/cdata_closing_names.toml",
+    closing_names = "tests/specs/closing_names.toml",
+    headers = "tests/specs/headers.toml",
+    labels = "tests/specs/labels.toml",
+    lines_of_calls = "tests/specs/lines_of_calls.toml",
+    message_headers = "tests/specs/message_headers.toml",
+    one_marker = "tests/specs/one_marker.toml",
+    quoted_values = "tests/specs/quoted_values.toml",
+    tight_values = "tests/specs/tight_values.toml",
+    twice_named = "tests/specs/twice_named.toml",
+    typed_arguments = "tests/specs/typed_arguments.toml",
+}
+
+/// The compiled parser of a spec and the interpreted one.
+fn both(compiled: impl ChatParser + 'static, file: &str) -> Result<[Box<dyn ChatParser>; 2], Failure> {
+    let text = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file))?;
+    let interpreted = unjinja_codegen::interpreter(&FormatSpec::from_toml(&text, file)?)?;
+    Ok([Box::new(compiled), Box::new(interpreted)])
+}
+
+/// The tools that every case offers.
+fn tools() -> Result<Tools, Failure> {
+    let tools = json!([
+        {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {
+            "city": {"type": "string"},
+            "days": {"type": "integer"},
+            "whole": {"type": "boolean"},
+            "tag": {"type": "array", "items": {"type": "string"}},
+            "home": {"type": "object", "properties": {
+                "city": {"type": "string"}, "zip": {"type": "string"}, "floor": {"type": "integer"},
+                "key": {"type": "array", "items": {"type": "integer"}},
+            }},
+            "any": {},
+        }}}},
+        {"type": "function", "function": {"name": "ping", "parameters": {"type": "object", "properties": {}}}},
+    ]);
+    Ok(Tools::from_openai(&tools)?)
+}
+
+/// Reads an output with both parsers, cut at every place. `expect` adds the message to the case.
+#[track_caller]
+fn reads(parsers: &[Box<dyn ChatParser>; 2], output: &str, expect: impl Fn(Case) -> Case) -> Result<(), Failure> {
+    for parser in parsers {
+        expect(Case::new(output).name(output).tools(&tools()?)).run(&**parser);
+    }
+    Ok(())
+}
+
+/// Like [`reads`], for a turn with calls that a template writes: the grammar accepts it too.
+#[track_caller]
+fn writes(parsers: &[Box<dyn ChatParser>; 2], output: &str, expect: impl Fn(Case) -> Case) -> Result<(), Failure> {
+    reads(parsers, output, expect)?;
+    let options = GrammarOptions::new().tool_choice(ToolChoice::Required);
+    let grammar = parsers[1].grammar(&tools()?, &options)?;
+    Grammar::parse(&grammar.text)?.check(output).map_err(|error| format!("{output}: {error:?}"))?;
+    Ok(())
+}
+
+#[test]
+fn the_name_of_an_argument_closes_it() -> Result<(), Failure> {
+    let parsers = closing_names::parsers()?;
+    writes(&parsers, "<call:find><city>Paris</city><days>2</days></call>", |case| {
+        case.call("find", json!({"city": "Paris", "days": 2}))
+    })?;
+    writes(&parsers, "Let me look.<call:ping></call>", |case| case.content("Let me look.").call("ping", json!({})))?;
+    // Other tags, and its own where nothing follows that may follow, are text.
+    writes(&parsers, "<call:find><city>a</days> b</city> c <d>\n</city></call><|end|>", |case| {
+        case.call("find", json!({"city": "a</days> b</city> c <d>\n"}))
+    })?;
+    writes(&parsers, "<call:find><any>x</any><city>1</city></call>\n<call:find><city>2</city></call>", |case| {
+        case.call("find", json!({"any": "x", "city": "1"})).call("find", json!({"city": "2"}))
+    })?;
+    reads(&parsers, "<call:find><city>Par", |case| {
+        case.call_begins("find", "{\"city\": \"Par").diagnostic(DiagnosticKind::IncompleteCall)
+    })?;
+    // A closing tag where no argument is open does not begin one.
+    reads(&parsers, "<call:find><city>Paris</city></tools> and", |case| {
+        case.call_begins("find", "{\"city\": \"Paris\"")
+            .diagnostic(DiagnosticKind::IncompleteCall)
+            .content("</tools> and")
+    })
+}
+
+#[test]
+fn objects_and_lists_are_tags() -> Result<(), Failure> {
+    let parsers = closing_names::parsers()?;
+    let home = json!({"city": "Rome", "zip": "00100", "floor": 2});
+    let written = "<home><city>Rome</city><zip>00100</zip><floor>2</floor></home>";
+    writes(&parsers, &format!("<call:find>{written}<city>x</city></call>"), |case| {
+        case.call("find", json!({"home": home, "city": "x"}))
+    })?;
+    writes(&parsers, "<call:find><tag>a</tag><tag>b < c</tag><city>x</city></call>", |case| {
+        case.call("find", json!({"tag": ["a", "b < c"], "city": "x"}))
+    })?;
+    writes(&parsers, "<call:find><tag>1</tag></call>", |case| case.call("find", json!({"tag": ["1"]})))?;
+    writes(&parsers, "<call:find><tag></tag></call>", |case| case.call("find", json!({"tag": []})))?;
+    writes(&parsers, "<call:find><home><key>1</key><key>2</key></home></call>", |case| {
+        case.call("find", json!({"home": {"key": [1, 2]}}))
+    })?;
+    // JSON is read as well.
+    writes(&parsers, "<call:find><home>{\"zip\": \"1\"}</home><tag>[\"a\"]</tag></call>", |case| {
+        case.call("find", json!({"home": {"zip": "1"}, "tag": ["a"]}))
+    })?;
+    // Without a type, tags that close properly are an object; other text is a string.
+    writes(&parsers, "<call:find><any><a>1</a><a>2</a><b><c>x</c></b></any></call>", |case| {
+        case.call("find", json!({"any": {"a": [1, 2], "b": {"c": "x"}}}))
+    })?;
+    writes(&parsers, "<call:find><any><b>bold</b> text</any></call>", |case| {
+        case.call("find", json!({"any": "<b>bold</b> text"}))
+    })?;
+    // A string is never taken apart.
+    writes(&parsers, "<call:find><city><b>x</b></city></call>", |case| case.call("find", json!({"city": "<b>x</b>"})))
+}
+
+#[test]
+fn brackets_of_cdata_are_syntax() -> Result<(), Failure> {
+    let parsers = cdata::parsers()?;
+    writes(
+        &parsers,
+        "<function name=\"find\"><param name=\"city\"><![CDATA[a </param> & ]] b]]></param></function>",
+        |case| case.call("find", json!({"city": "a </param> & ]] b"})),
+    )?;
+    writes(
+        &parsers,
+        "<function name=\"find\"><param name=\"city\"> <x></param><param name=\"whole\">True</param></function>",
+        |case| case.call("find", json!({"city": " <x>", "whole": true})),
+    )?;
+    reads(&parsers, "<function name=\"find\"><param name=\"city\"><![CDATA[a]]> b]]></param></function>", |case| {
+        case.call("find", json!({"city": "a]]> b"}))
+    })?;
+    let parsers = cdata_closing_names::parsers()?;
+    writes(
+        &parsers,
+        "<call>\n<name>find</name>\n- <city><![CDATA[a</city>\n]]></city>\n- <days>3</days>\n\n</call>",
+        |case| case.call("find", json!({"city": "a</city>\n", "days": 3})),
+    )
+}
+
+#[test]
+fn a_name_may_stand_before_its_object() -> Result<(), Failure> {
+    let parsers = twice_named::parsers()?;
+    reads(&parsers, "<|thinking|>Hm.<|done|><|message|><|text|>Hello<|done|>", |case| {
+        case.reasoning("Hm.").content("Hello")
+    })?;
+    let call = "<|json|>{\"name\": \"find\", \"args\": {\"city\": \"Paris\"}}<|done|>";
+    writes(&parsers, &format!("find{call}<|message|>find{call}"), |case| {
+        case.call("find", json!({"city": "Paris"})).call("find", json!({"city": "Paris"}))
+    })?;
+    // The call is announced by the name before the object, so its arguments need not wait.
+    reads(&parsers, "<|text|>Hi<|done|><|message|>find<|json|>{\"args\": {\"city\": \"Par", |case| {
+        case.content("Hi").call_begins("find", "{\"city\": \"Par").diagnostic(DiagnosticKind::IncompleteCall)
+    })
+}
+
+#[test]
+fn a_further_message_may_be_a_call() -> Result<(), Failure> {
+    let parsers = message_headers::parsers()?;
+    reads(&parsers, "all\n<|text|>Hello", |case| case.content("Hello"))?;
+    let call = "find\n<|text|>{\"city\": \"Paris\"}";
+    writes(
+        &parsers,
+        &format!("all\n<|text|>Hi\n<|from|>assistant\n<|to|>{call}\n<|from|>assistant\n<|to|>{call}"),
+        |case| case.content("Hi").call("find", json!({"city": "Paris"})).call("find", json!({"city": "Paris"})),
+    )
+}
+
+#[test]
+fn an_argument_names_its_type() -> Result<(), Failure> {
+    let parsers = typed_arguments::parsers()?;
+    let argument = |name, kind, value| {
+        format!("<|open|>argument key=\"{name}\" type=\"{kind}\"<|sep|>{value}<|close|>argument<|sep|>")
+    };
+    let all =
+        [argument("city", "string", "2"), argument("days", "number", "2"), argument("any", "array", "[1]")].concat();
+    let call = format!("<|open|>call tool=\"find\" index=\"1\"<|sep|>{all}<|close|>call<|sep|>");
+    let ping = "<|open|>call tool=\"ping\" index=\"2\"<|sep|><|close|>call<|sep|>";
+    writes(&parsers, &format!("<|open|>tools<|sep|>{call}{ping}<|close|>tools<|sep|>"), |case| {
+        case.call("find", json!({"city": "2", "days": 2, "any": [1]})).call_id("1").call("ping", json!({})).call_id("2")
+    })
+}
+
+#[test]
+fn the_parts_of_a_header_come_in_any_order() -> Result<(), Failure> {
+    let parsers = headers::parsers()?;
+    writes(&parsers, " to=find<|channel|>aside<|text|>{\"city\": \"x\"}<|call|>", |case| {
+        case.call("find", json!({"city": "x"}))
+    })?;
+    for header in [
+        "<|channel|>aside to=find<|text|>",
+        "<|channel|>aside to=find <|type|>json<|text|>",
+        " to=find<|channel|>aside <|type|>json<|text|>",
+        " to=find<|text|>",
+    ] {
+        reads(&parsers, &format!("{header}{{\"city\": \"x\"}}<|call|>"), |case| {
+            case.call("find", json!({"city": "x"}))
+        })?;
+        let thought = "<|channel|>thoughts<|text|>Hm.<|done|><|begin|>";
+        reads(&parsers, &format!("{thought}{header}{{\"city\": \"x\"}}<|call|>"), |case| {
+            case.reasoning("Hm.").call("find", json!({"city": "x"}))
+        })?;
+    }
+    reads(&parsers, "<|channel|>aside<|text|>One<|done|><|begin|><|channel|>answer <|type|>json<|text|>{}", |case| {
+        case.content("One{}")
+    })
+}
+
+#[test]
+fn a_label_is_read_at_the_beginning_only() -> Result<(), Failure> {
+    let parsers = labels::parsers()?;
+    reads(&parsers, "Assistant: Hello", |case| case.content("Hello"))?;
+    reads(&parsers, "Hello. Assistant: Hello", |case| case.content("Hello. Assistant: Hello"))?;
+    let call = r#"{"name": "find", "parameters": "{\"city\": \"Paris\"}"}"#;
+    writes(&parsers, &format!("<|says|>Hello<|said|>{call}"), |case| {
+        case.content("Hello").call("find", json!({"city": "Paris"}))
+    })
+}
+
+#[test]
+fn one_marker_may_open_and_close_a_call() -> Result<(), Failure> {
+    let parsers = one_marker::parsers()?;
+    let call = "<call>find<key>city</key><value>Paris</value><call>";
+    writes(&parsers, &format!("{call}{call}"), |case| {
+        case.call("find", json!({"city": "Paris"})).call("find", json!({"city": "Paris"}))
+    })
+}
+
+#[test]
+fn values_may_stand_in_quotes_without_escapes() -> Result<(), Failure> {
+    let parsers = quoted_values::parsers()?;
+    writes(&parsers, r#"[find(city="say "hi" twice", whole="True"), ping()]"#, |case| {
+        case.call("find", json!({"city": "say \"hi\" twice", "whole": true})).call("ping", json!({}))
+    })?;
+    // Only an offered name makes it a call.
+    reads(&parsers, "As in [1] (see f).", |case| case.content("As in [1] (see f)."))
+}
+
+#[test]
+fn calls_may_stand_on_lines_of_their_own() -> Result<(), Failure> {
+    let parsers = lines_of_calls::parsers()?;
+    writes(&parsers, "<calls>find(city=\"Paris\", days=2)\nping()</calls>", |case| {
+        case.call("find", json!({"city": "Paris", "days": 2})).call("ping", json!({}))
+    })
+}
+
+#[test]
+fn nothing_need_stand_between_two_literals() -> Result<(), Failure> {
+    let parsers = tight_values::parsers()?;
+    writes(&parsers, "<calls>find(days=20whole=falsecity=\"x\"any=-1.5e+3tag=[\"a\"])</calls>", |case| {
+        case.call("find", json!({"days": 20, "whole": false, "city": "x", "any": -1500.0, "tag": ["a"]}))
+    })?;
+    writes(&parsers, "<calls>find(any=nullcity=\"1\")</calls>", |case| {
+        case.call("find", json!({"any": null, "city": "1"}))
+    })
+}
