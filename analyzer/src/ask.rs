@@ -137,11 +137,8 @@ impl Observed {
         let whole = |switch: &String, on: bool| {
             probe.render(&user, &Value::Null, true, &[(switch.clone(), on.into())]).unwrap_or_default()
         };
-        let switched = switches.iter().map(|name| Switched {
-            name: name.clone(),
-            on: whole(name, true),
-            off: whole(name, false),
-        });
+        let switched =
+            switches.iter().map(|name| Switched { name: name.clone(), on: whole(name, true), off: whole(name, false) });
         Ok(Self {
             style,
             answer,
@@ -313,7 +310,13 @@ impl Reasoned {
 }
 
 /// R1 and R3: for each carrier, whether and how reasoning is rendered. The last one is the first that shows it.
-fn reasoning(probe: &Probe<'_>, style: Style, calls: Option<&CallTurns>, switches: &[String], fields: &[String]) -> Vec<Reasoned> {
+fn reasoning(
+    probe: &Probe<'_>,
+    style: Style,
+    calls: Option<&CallTurns>,
+    switches: &[String],
+    fields: &[String],
+) -> Vec<Reasoned> {
     let carriers = carriers(probe, fields);
     let mut settings = vec![Vec::new()];
     settings.extend(switches.iter().map(|switch| vec![(switch.clone(), Value::from(true))]));
@@ -451,7 +454,9 @@ pub(crate) fn working_style(probe: &Probe<'_>) -> Style {
 
 /// Whether a turn shows the name and the arguments of its first call.
 fn shows_call(turn: &Turn, number: usize) -> bool {
-    [Part::Name(number), Part::Key(number, 0), Part::Value(number, 0)].into_iter().all(|part| turn.first(part).is_some())
+    [Part::Name(number), Part::Key(number, 0), Part::Value(number, 0)]
+        .into_iter()
+        .all(|part| turn.first(part).is_some())
 }
 
 /// The ways to hand over calls that were tried.

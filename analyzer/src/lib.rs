@@ -28,6 +28,6 @@ mod verify;
 pub use analyze::{Naming, analyze, analyze_traced, sha256};
 pub use error::{AnalyzeError, Gap};
 pub use gap_report::{GapReport, gap_report};
-pub use suggest::{Suggestion, suggest};
 pub use kind::Kind;
+pub use suggest::{Suggestion, suggest};
 pub use verify::{Failure, Rendered, Verification, render_calls, verify};

@@ -72,10 +72,8 @@ impl Turn {
     /// A piece of the turn, with the holes that lie in it.
     pub(crate) fn piece(&self, range: Range<usize>) -> Turn {
         let inside = |hole: &&Hole| range.start <= hole.range.start && hole.range.end <= range.end;
-        let moved = |hole: &Hole| Hole {
-            range: hole.range.start - range.start..hole.range.end - range.start,
-            part: hole.part,
-        };
+        let moved =
+            |hole: &Hole| Hole { range: hole.range.start - range.start..hole.range.end - range.start, part: hole.part };
         Turn { text: self.text[range.clone()].to_owned(), holes: self.holes.iter().filter(inside).map(moved).collect() }
     }
 

@@ -280,7 +280,8 @@ fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, sty
         }
         let (text, at) = (&whole.text[span.range.clone()], span.range.start - turn.start);
         let found = words.iter().flat_map(|(word, part)| {
-            text.match_indices(word.as_str()).map(|(from, _)| Hole { range: at + from..at + from + word.len(), part: *part })
+            text.match_indices(word.as_str())
+                .map(|(from, _)| Hole { range: at + from..at + from + word.len(), part: *part })
         });
         let before = holes.len();
         holes.extend(found);

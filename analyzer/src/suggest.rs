@@ -76,8 +76,8 @@ struct Prompts {
 
 impl Prompts {
     fn of(template: &Template) -> Self {
-        let s = &SENTINELS[0];
-        let tools = tools_for(s, &[]);
+        let s = &SENTINELS;
+        let tools = tools_for(&[]);
         let variables = variables(template, s, &tools);
         let named = |wanted: &[&str]| -> Vec<&String> {
             variables.iter().filter(|name| wanted.iter().any(|part| name.to_lowercase().contains(part))).collect()

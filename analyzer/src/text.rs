@@ -30,7 +30,8 @@ fn opener_of_words(common: &str, a: &str, b: &str) -> Option<usize> {
     let names = |text: &str| {
         let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
         let attributes = text[word..].find(['<', '[', '\n']).unwrap_or(0);
-        word > 0 && tags(&text[word + attributes..]).first().is_some_and(|tag| text[word + attributes..].starts_with(tag))
+        word > 0
+            && tags(&text[word + attributes..]).first().is_some_and(|tag| text[word + attributes..].starts_with(tag))
     };
     (names(a) && names(b)).then_some(last.len())
 }
@@ -55,7 +56,8 @@ pub(crate) fn common_prefix_loosely(a: &str, b: &str) -> usize {
         }
         length = at + c.len_utf8();
     }
-    tag_around(a, length).map_or(length, |tag| length.min(tag.start))
+    let length = tag_around(a, length).map_or(length, |tag| length.min(tag.start));
+    if a[..length].trim().is_empty() { 0 } else { length }
 }
 
 /// The text without a beginning, whose white space may differ; the whole text if it does not begin so.

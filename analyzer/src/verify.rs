@@ -72,13 +72,17 @@ impl Verification {
             if let Some(shortest) = shortest.filter(|_| tally.held * 10 < tally.tried * 9) {
                 let status = if kind.calls == 0 && !kind.reasoning { Status::Unsupported } else { Status::Partial };
                 let (failed, tried, turn) = (tally.tried - tally.held, tally.tried, &shortest.rendered);
-                let gap = format!("{failed} of {tried} random turns with {kind} came back wrong; the shortest is {turn:?}");
+                let gap =
+                    format!("{failed} of {tried} random turns with {kind} came back wrong; the shortest is {turn:?}");
                 gaps.push((status, gap));
             }
         }
         let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
         if calls && self.tried > 0 && !self.kinds.keys().any(|kind| kind.calls > 0) {
-            gaps.push((Status::Partial, "no random turn with a call could be rendered, so calls are not verified".into()));
+            gaps.push((
+                Status::Partial,
+                "no random turn with a call could be rendered, so calls are not verified".into(),
+            ));
         }
         gaps
     }

@@ -55,16 +55,19 @@ fn label(o: &Observed, content: &Content, start: &str, reasoning: &Reasoning) ->
     });
     let is_new = |lead: &&str| content.mode == ContentMode::Plain && !lead.trim().is_empty();
     let plain = o.answer.lead().get(start.len()..).unwrap_or("").trim();
-    lead.filter(is_new).filter(|lead| plain.is_empty() && lead.trim() != reasoning.start.trim()).unwrap_or("").to_owned()
+    lead.filter(is_new)
+        .filter(|lead| plain.is_empty() && lead.trim() != reasoning.start.trim())
+        .unwrap_or("")
+        .to_owned()
 }
 
 /// The marker of the answer at the end of the text after reasoning. A generation prompt that skips reasoning shows it.
 fn prompted<'r>(o: &Observed, start: &str, reasoning_end: &'r str) -> Option<&'r str> {
     let prompts = o.first_prompts();
     let markers = prompts.iter().filter_map(|prompt| prompt.text.strip_prefix(start));
-    let marker = markers.filter(|marker| !marker.trim().is_empty()).find(|marker| {
-        reasoning_end.strip_suffix(marker).is_some_and(|end| !end.trim().is_empty())
-    })?;
+    let marker = markers
+        .filter(|marker| !marker.trim().is_empty())
+        .find(|marker| reasoning_end.strip_suffix(marker).is_some_and(|end| !end.trim().is_empty()))?;
     Some(&reasoning_end[reasoning_end.len() - marker.len()..])
 }
 

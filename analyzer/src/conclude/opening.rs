@@ -157,7 +157,9 @@ fn repeated(o: &Observed, start: &str) -> usize {
     };
     let shared = start[start.len() - common..].trim();
     let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(shared);
-    if !ends_turn && is_opener && !shared.is_empty() { common } else { 0 }
+    // A part of a word is no opener.
+    let whole = !start[..start.len() - common].ends_with(char::is_alphanumeric);
+    if !ends_turn && is_opener && whole && !shared.is_empty() { common } else { 0 }
 }
 
 /// R1 and R3: the markers around reasoning that a render shows.

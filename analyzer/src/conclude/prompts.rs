@@ -57,9 +57,7 @@ pub(crate) fn instructed(o: &Observed) -> Option<(Reasoning, Content)> {
         });
         let (start, end) = pairs.next()?;
         let content = match pairs.find(|(open, _)| *open != start) {
-            Some((start, end)) => {
-                Content { mode: ContentMode::WrappedWithReasoning, start, end, ..Content::default() }
-            }
+            Some((start, end)) => Content { mode: ContentMode::WrappedWithReasoning, start, end, ..Content::default() },
             None => Content::default(),
         };
         let switch = switched.name.clone();

@@ -6,7 +6,7 @@ use crate::sentinels::SENTINELS;
 
 /// Whether a text holds a word of the tools that were offered: then it describes a tool, not how to call one.
 pub(super) fn is_about_a_tool(text: &str) -> bool {
-    let s = &SENTINELS[0];
+    let s = &SENTINELS;
     s.functions.iter().chain(&s.arguments).any(|word| text.contains(word))
 }
 

@@ -36,7 +36,8 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
             .result("the last message", text_of(&split.last))
             .result("followed by another", text_of(&split.past));
         list.push(if split.drops() {
-            record.found(one, &["reasoning.mode", "reasoning.start", "reasoning.end"])
+            record
+                .found(one, &["reasoning.mode", "reasoning.start", "reasoning.end"])
                 .because("the template removes the text before it")
         } else {
             one.because("the template does not split on it")
@@ -97,23 +98,19 @@ fn turns(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
             .found(start, &["turn.assistant_start"])
             .because("all turns begin with it; a marker of reasoning or of the answer in it is left out"),
     );
-    let mut ends = Comparison::new(
-        Experiment::C1,
-        "an answer at the end of the conversation | one followed by another message",
-    )
-    .render("the last message", o.answer.text.as_str());
+    let mut ends =
+        Comparison::new(Experiment::C1, "an answer at the end of the conversation | one followed by another message")
+            .render("the last message", o.answer.text.as_str());
     let mut user = Comparison::new(Experiment::UserTurn, "between an answer and the next user message")
         .render("a user message alone", o.user_alone.as_str());
     if let Some(past) = &o.past {
         ends = ends.render("followed by another", past.text.as_str());
         user = user.render("from the assistant's turn to that message", past.text.as_str());
     }
-    list.push(
-        record.found(ends, &["turn.end", "content.mode", "content.start", "content.end"]).because(
-            "the text around the answer in both renders belongs to the turn; what goes beyond the turn's start and end \
+    list.push(record.found(ends, &["turn.end", "content.mode", "content.start", "content.end"]).because(
+        "the text around the answer in both renders belongs to the turn; what goes beyond the turn's start and end \
              is a wrapper of the answer",
-        ),
-    );
+    ));
     list.push(
         record
             .found(user, &["turn.user_start"])
@@ -143,9 +140,12 @@ fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
         let one = Comparison::new(Experiment::R2, format!("the whole prompt, {name} = true | {name} = false"))
             .render(format!("{name} = true"), switched.on.as_str())
             .render(format!("{name} = false"), switched.off.as_str());
-        let keys = ["reasoning.switch", "reasoning.start", "reasoning.end", "content.mode", "content.start", "content.end"];
+        let keys =
+            ["reasoning.switch", "reasoning.start", "reasoning.end", "content.mode", "content.start", "content.end"];
         list.push(if record.spec.pointer("/reasoning/switch") == Some(&name.as_str().into()) {
-            record.found(one, &keys).because("when switched on, the prompt names the tags for reasoning and for the answer")
+            record
+                .found(one, &keys)
+                .because("when switched on, the prompt names the tags for reasoning and for the answer")
         } else {
             one.because("when switched on, the prompt names no further pair of tags")
         });

@@ -2,8 +2,8 @@
 
 use unjinja_spec::{ContentMode, Reasoning, Tools};
 
-use super::super::answer::without_empty_reasoning;
 use super::super::Frame;
+use super::super::answer::without_empty_reasoning;
 use crate::ask::CallTurns;
 use crate::observed::{Part, Turn};
 use crate::text::{self, space};
@@ -24,7 +24,13 @@ impl Bodies {
     pub(super) fn of(calls: &CallTurns, frame: &Frame) -> Self {
         let one = body(&calls.one, frame);
         let two = calls.two.as_ref().map(|turn| body(turn, frame));
-        Self { lead: lead_after_answer(calls, frame, &one), one, two, turn_end: frame.end.clone(), begun: frame.begun.clone() }
+        Self {
+            lead: lead_after_answer(calls, frame, &one),
+            one,
+            two,
+            turn_end: frame.end.clone(),
+            begun: frame.begun.clone(),
+        }
     }
 }
 
@@ -78,7 +84,11 @@ fn lead_after_answer(calls: &CallTurns, frame: &Frame, one: &Turn) -> String {
     let (with, without) = (space(rest), space(&one.text));
     let begins = |text: &str| text.trim_start().chars().take(8).collect::<String>();
     let same = begins(rest) == begins(&one.text);
-    if same && with.len() > without.len() { with.strip_suffix(without).unwrap_or(with).to_owned() } else { String::new() }
+    if same && with.len() > without.len() {
+        with.strip_suffix(without).unwrap_or(with).to_owned()
+    } else {
+        String::new()
+    }
 }
 
 /// Markers around calls.

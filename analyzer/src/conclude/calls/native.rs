@@ -27,9 +27,9 @@ pub(super) fn object_with(turn: &Turn, from: usize, opens: &[char], parts: &[Par
     while let Some(offset) = turn.text.get(at..=last)?.find(opens) {
         at += offset;
         if let Some(found) = object_at(&turn.text, at)
-            && parts.iter().all(|part| {
-                turn.all(*part).any(|hole| found.range.start < hole.start && hole.end < found.range.end)
-            })
+            && parts
+                .iter()
+                .all(|part| turn.all(*part).any(|hole| found.range.start < hole.start && hole.end < found.range.end))
         {
             return Some(found);
         }

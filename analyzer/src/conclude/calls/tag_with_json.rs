@@ -75,9 +75,8 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     let second_inner = pair.as_ref().map(|(two, _, right)| right.inner(two));
     let mut inside = inner.text;
     let (mut opener, mut between) = (open.text, middle(0).map(|middle| middle.text));
-    let mut closer = pair.as_ref().map_or(close.text, |(two, _, right)| {
-        longer_close(close.text, &two.text[right.arguments.end..])
-    });
+    let mut closer =
+        pair.as_ref().map_or(close.text, |(two, _, right)| longer_close(close.text, &two.text[right.arguments.end..]));
     if let Some((before, after)) = inner.around() {
         let (prefix, suffix) = (before.to_owned(), after.to_owned());
         tools.call_id = CallId { position: CallIdPosition::BetweenFuncAndArgs, prefix, suffix };
@@ -106,8 +105,8 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
         let label = &opener[last_break(opener)..];
         opener = &opener[..opener.len() - label.len()];
         between = between.map(|text| text.strip_suffix(label).unwrap_or(text));
-        if label.is_empty() {
-            // The number stands for itself.
+        if label.is_empty() && suffix.contains(['"', '\'', '<', ' ']) {
+            // The number is an attribute of its own.
             let position = CallIdPosition::BetweenFuncAndArgs;
             tools.call_id = CallId { position, prefix: suffix.to_owned(), suffix: rest.to_owned() };
             inside = "";
@@ -143,9 +142,16 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     Ok(Some(around.apply(tools, &bodies.lead)))
 }
 
-/// The beginning of the last tag of a text, which may be unfinished.
+/// The beginning of the marker that a text ends with: its last tag, which may be unfinished, or what follows that tag.
 fn last_tag_start(text: &str) -> usize {
-    text.rfind(['<', '[']).unwrap_or(text.len())
+    let open = text.rfind(['<', '[']).unwrap_or(text.len());
+    match text::tags(&text[open..]).first() {
+        Some(tag) if !text[open + tag.len()..].trim().is_empty() => {
+            let rest = &text[open + tag.len()..];
+            text.len() - rest.trim_start().len()
+        }
+        _ => open,
+    }
 }
 
 /// The end of the first tag of a text; 0 if there is none.

@@ -132,7 +132,13 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     let name_prefix = &step[step.len() - prefix_length..];
     let rest = &step[..step.len() - prefix_length];
     let literal = encoding.quote.is_some();
-    let suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
+    let mut suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
+    // White space that is there without arguments, too, does not belong to a value.
+    let closers = none.map_or(0, |none| text::common_suffix(tail, &none[belongs_to_name..]));
+    let before_closers = tail.len() - closers;
+    if before_closers < suffix_length && tail[before_closers..suffix_length].trim().is_empty() {
+        suffix_length = before_closers;
+    }
     let (value_suffix, separator) = rest.split_at(suffix_length);
     if value_suffix.trim().is_empty() && !literal && alone.again.is_none() {
         return gap(Experiment::A2, "a marker after each argument's value", quoted(step));
@@ -164,9 +170,12 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     }
     let around = Around::split(open, middle, after_values, &bodies.turn_end);
     let (start, prefix) = split_prefix(&around.per_call_start, &bodies.begun);
-    let bracket = name_suffix.trim_end().chars().last().map(closing).filter(|closing| {
-        !closing.is_empty() && around.per_call_end.trim_start().starts_with(closing)
-    });
+    let bracket = name_suffix
+        .trim_end()
+        .chars()
+        .last()
+        .map(closing)
+        .filter(|closing| !closing.is_empty() && around.per_call_end.trim_start().starts_with(closing));
     let (close, call_end) = if literal || bracket.is_some() {
         // The bracket that the name opened is closed first.
         let end = &around.per_call_end;
@@ -218,11 +227,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     let tools = Tools {
         format: if literal { ToolFormat::CallExpression } else { ToolFormat::TagWithTagged },
         uses_python_dicts: !literal && prints_python(calls),
-        function: Function {
-            name_prefix: prefix.to_owned(),
-            name_suffix,
-            close: close.to_owned(),
-        },
+        function: Function { name_prefix: prefix.to_owned(), name_suffix, close: close.to_owned() },
         arguments,
         call_id: id,
         ..Tools::default()

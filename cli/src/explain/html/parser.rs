@@ -35,7 +35,8 @@ pub(super) fn spec(explanation: &Explanation) -> String {
                     && one.made.findings.iter().any(|f| key.key.starts_with(&f.key) || f.key.starts_with(&key.key))
             };
             let index = explanation.comparisons.iter().position(finds);
-            let index = index.or_else(|| explanation.comparisons.iter().position(|one| one.made.experiment.name() == *name));
+            let index =
+                index.or_else(|| explanation.comparisons.iter().position(|one| one.made.experiment.name() == *name));
             let _ = write!(out, "<a href=\"#c{}\">{}</a>", index.unwrap_or(0), name.replace('_', " "));
         }
         out.push_str("</td></tr>");
