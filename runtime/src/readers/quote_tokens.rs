@@ -35,9 +35,9 @@ const MAX_KEY_SPACE: usize = 64;
 /// keys are written as they come, but for what may be the beginning of the token that ends them; only a number or
 /// literal waits for its end.
 ///
-/// The quote token is the same in all calls. It begins with none of `{}],:` and no white space; where it begins with `[`,
-/// that opens no list, and where it begins with what numbers and words have, that ends them. The empty one never occurs. If
-/// it begins as JSON's strings do, there are none of those.
+/// The quote token is the same in all calls. It begins with none of `{},:` and no white space. Where it begins with a square
+/// bracket, the bytes after that tell the token from a list; where it begins with what numbers and words have, that ends
+/// them. The empty one never occurs. If it begins as JSON's strings do, there are none of those.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Translator {
     at: At,
@@ -197,7 +197,8 @@ impl Translator {
                 end.unwrap_or(rest.len())
             }
             At::Done => 0,
-            _ if quote.first() == Some(&byte) => self.quote(quote, rest, out),
+            // Between values no string begins: a bracket there closes, even if the token begins like it.
+            _ if quote.first() == Some(&byte) && (self.at != At::After || byte != b']') => self.quote(quote, rest, out),
             _ if byte.is_ascii_whitespace() => 1,
             _ => self.structure(Sign::Byte(byte), out),
         }
@@ -239,6 +240,12 @@ impl Translator {
                 self.begin_bare_key(out);
                 self.key_text(held, out);
             }
+            // The token begins with a bracket, and what was read is one.
+            _ if matches!(held[0], b'[' | b']') => {
+                self.matched = 0;
+                while self.structure(Sign::Byte(held[0]), out) == 0 {}
+                self.again_from(quote, &held[1..], out);
+            }
             At::Before => {
                 self.matched = 0;
                 self.malformed = true;
@@ -247,6 +254,15 @@ impl Translator {
             _ => self.malformed = true,
         }
         0
+    }
+
+    /// Reads bytes that were held back as the beginning of a quote token, and are none.
+    fn again_from(&mut self, quote: &[u8], mut held: &[u8], out: &mut Vec<u8>) {
+        while let Some(&byte) = held.first().filter(|_| self.at != At::Done) {
+            held = &held[self.step(quote, byte, held, out)..];
+        }
+        // The value has ended, so what follows it cannot be given back.
+        self.malformed |= !held.is_empty();
     }
 
     /// A byte between values.
