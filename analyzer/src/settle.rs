@@ -83,13 +83,6 @@ impl Wrong {
             let message = message_of(&turn);
             let kind = Kind::of(&message);
             let trial = trials.run(&turn, message);
-            if std::env::var_os("DBG").is_some() {
-                match &trial {
-                    Trial::Failed(f) => eprintln!("FAIL {:?}\n     {:?}\n     {:?}", f.rendered, f.expected, f.parsed),
-                    Trial::Lost(r) => eprintln!("LOST {kind} {r:?}"),
-                    _ => {}
-                }
-            }
             if !matches!(trial, Trial::Lost(_)) {
                 let tally = kinds.entry(kind).or_default();
                 tally.tried += 1;
@@ -122,18 +115,6 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
             continue;
         }
         let candidate = Candidate::new(probe, o, spec, gaps);
-        if std::env::var_os("DBG").is_some() {
-            eprintln!(
-                "{evidence:?}: refused {:?} gaps {:?} wrong {:?}\n  {:?}\n {:?}\n {:?}\n {:?}",
-                candidate.refused,
-                candidate.gaps,
-                candidate.wrong.sentences().collect::<Vec<_>>(),
-                candidate.spec.turn,
-                candidate.spec.reasoning,
-                candidate.spec.content,
-                candidate.spec.tools
-            );
-        }
         let better = best.as_ref().is_none_or(|best| candidate.rank() < best.rank());
         if better {
             best = Some(candidate);

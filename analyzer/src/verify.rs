@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat};
+use unjinja_spec::{FormatSpec, MarkerKey, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat};
 
 use crate::ask::working_style;
 use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for, type_of};
+use crate::error::quoted;
 use crate::kind::Kind;
 use crate::probe::{Probe, Variable};
 use crate::random::Random;
@@ -66,23 +67,25 @@ impl Verification {
     /// something else, and calls of which none could be tried. Each with the status that the spec deserves.
     pub fn gaps(&self, spec: &FormatSpec) -> Vec<(Status, String)> {
         let mut gaps = Vec::new();
-        for (kind, tally) in &self.kinds {
-            let of_kind = self.failures.iter().filter(|failure| Kind::of(&failure.expected) == *kind);
-            let shortest = of_kind.min_by_key(|failure| failure.rendered.len());
-            if let Some(shortest) = shortest.filter(|_| tally.held * 10 < tally.tried * 9) {
-                let status = if kind.calls == 0 && !kind.reasoning { Status::Unsupported } else { Status::Partial };
-                let (failed, tried, turn) = (tally.tried - tally.held, tally.tried, &shortest.rendered);
-                let gap =
-                    format!("{failed} of {tried} random turns with {kind} came back wrong; the shortest is {turn:?}");
-                gaps.push((status, gap));
-            }
+        let wrong: Vec<_> = self.kinds.iter().filter(|(_, tally)| tally.held * 10 < tally.tried * 9).collect();
+        let is_wrong = |failure: &&Failure| wrong.iter().any(|(kind, _)| **kind == Kind::of(&failure.expected));
+        let shortest = self.failures.iter().filter(is_wrong).min_by_key(|failure| failure.rendered.len());
+        if let Some(shortest) = shortest {
+            let status = match wrong.iter().any(|(kind, _)| kind.is_answer()) {
+                true => Status::Unsupported,
+                false => Status::Partial,
+            };
+            let figure = |(kind, tally): &(&Kind, &RoundTrips)| {
+                format!("{} of {} with {kind}", tally.tried - tally.held, tally.tried)
+            };
+            let figures = wrong.iter().map(figure).collect::<Vec<_>>().join(", ");
+            let turn = quoted(&shortest.rendered);
+            gaps.push((status, format!("some random turns came back wrong ({figures}); the shortest is {turn}")));
         }
         let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
         if calls && self.tried > 0 && !self.kinds.keys().any(|kind| kind.calls > 0) {
-            gaps.push((
-                Status::Partial,
-                "no random turn with a call could be rendered, so calls are not verified".into(),
-            ));
+            let gap = "no random turn with a call could be rendered, so calls are not verified";
+            gaps.push((Status::Partial, gap.to_owned()));
         }
         gaps
     }
@@ -315,13 +318,18 @@ fn until_end<'r>(rendered: &'r str, spec: &FormatSpec) -> &'r str {
     }
 }
 
-/// Whether the template wrote one message as several turns: the turn ends and another one of the assistant starts.
+/// Whether the template wrote one message as several turns: the end of a turn is inside it. In formats whose turns are
+/// several messages, markers hold the text that also ends the turn; then another start of a turn must follow it.
 fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
     let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
     let turn = until_end(rendered, spec).trim_end();
     let inner = turn.strip_suffix(end).unwrap_or(turn);
-    let starts = |(at, _): (usize, &str)| inner[at + end.len()..].trim_start().starts_with(start);
-    !end.is_empty() && !start.is_empty() && inner.match_indices(end).any(starts)
+    let of_turn = [MarkerKey::AssistantStart, MarkerKey::TurnEnd, MarkerKey::UserStart];
+    let ends_messages = spec.markers().any(|(key, text)| !of_turn.contains(&key) && text.contains(end));
+    let starts = |(at, _): (usize, &str)| {
+        !ends_messages || !start.is_empty() && inner[at + end.len()..].trim_start().starts_with(start)
+    };
+    !end.is_empty() && inner.match_indices(end).any(starts)
 }
 
 /// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.

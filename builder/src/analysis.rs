@@ -76,6 +76,7 @@ fn verified(template: &Template, mut spec: FormatSpec) -> FormatSpec {
     }
     let verification = verify(template, &spec, ROUND_TRIPS, 1);
     spec.evidence.round_trips = verification.round_trips();
+    spec.evidence.covered = verification.covered();
     for (status, gap) in verification.gaps(&spec) {
         spec.add_gap(status, gap);
     }

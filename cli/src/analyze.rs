@@ -83,7 +83,8 @@ impl Analysed {
         let (name, file) = (&spec.template.name, &spec.template.file);
         // Special tokens that the template does not write do not matter to the format.
         let is_same = |known: &FormatSpec| {
-            let mut copy = FormatSpec { template: spec.template.clone(), evidence: spec.evidence, ..known.clone() };
+            let mut copy =
+                FormatSpec { template: spec.template.clone(), evidence: spec.evidence.clone(), ..known.clone() };
             (copy.tokens.bos, copy.tokens.eos) = (spec.tokens.bos.clone(), spec.tokens.eos.clone());
             known.template.sha256 == spec.template.sha256 && copy == spec
         };
@@ -191,7 +192,9 @@ fn verified(source: &Source, mut spec: FormatSpec) -> FormatSpec {
     if spec.status.makes_parser()
         && let Ok(template) = source.template()
     {
-        spec.evidence.round_trips = verify(&template, &spec, ROUND_TRIPS, 1).round_trips();
+        let verification = verify(&template, &spec, ROUND_TRIPS, 1);
+        spec.evidence.round_trips = verification.round_trips();
+        spec.evidence.covered = verification.covered();
     }
     spec
 }

@@ -118,6 +118,10 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failur
         all.held += one.held;
         all.lost_by_template += one.lost_by_template;
         all.failures.extend(one.failures);
+        for (kind, tally) in one.kinds {
+            let sum = all.kinds.entry(kind).or_default();
+            (sum.tried, sum.held) = (sum.tried + tally.tried, sum.held + tally.held);
+        }
     }
     all.failures.sort_by_key(|failure| failure.rendered.len());
     let is_bad = spec.status != Status::Supported || !all.failures.is_empty();
@@ -147,6 +151,9 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
             lost => format!("; {lost} more were not rendered completely by the template"),
         };
         writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
+        if all.tried > 0 {
+            writeln!(out, "  covers {}", all.covered().join("; "))?;
+        }
     }
     if let Some(report) = tried.report.as_ref().filter(|_| failures > 0) {
         gaps::write(&mut out, report)?;
@@ -168,6 +175,7 @@ fn row(file: &str, outcome: &Outcome, failures: usize) -> Value {
     json!({
         "template": file, "status": tried.spec.status, "gaps": tried.spec.gaps,
         "tried": all.tried, "held": all.held, "lost_by_template": all.lost_by_template,
+        "covered": all.covered(),
         "report": tried.report.as_ref().map(|report| gaps::document(file, report)),
         "failures": all.failures.iter().take(failures).map(|f| json!({
             "rendered": f.rendered, "expected": f.expected, "parsed": f.parsed,

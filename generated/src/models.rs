@@ -386,7 +386,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "apriel_1_6_15b_thinker_fixed"))]
     "88b6823179e8e11de39015bf938d10ec4c6a6c2de19126d2e7e6e6f8dc8860b4",
     #[cfg(any(feature = "all", feature = "bytedance_seed_oss"))]
-    "8148a7270a80d5227ed06622bf21fed2e3daf75e88af65787356577482fc563b",
+    "2c720bf15a718841de85995e164b847cf4a170405c95f209670bd836078b0386",
     #[cfg(
         any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
     )]
@@ -400,13 +400,13 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
     "cfb5145d088bd906b47f53be3119e354f310473c2c4003b18a746efa0471cada",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
-    "ad9285c7d27d402379b7761f2b1561c10d69027e1ee1f3f945de0eecb432fa1d",
+    "5809f82feffda01e78ea0fb5c4a296c5406c74a7de4edc9f9079848a97e23b27",
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
-    "a58e4cf78538990f4829bdeab10fe9127194f9e784fef73cb48c502e3b14200d",
+    "32373e0fa728ab6df9f5c26577fb3f0d60c190f1db65d973695ad81af143bce7",
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
     "32cb14e90fc4f3ce9c7bbbf7cfdf2790c35189ee48b31565eee343c499f2ce91",
     #[cfg(any(feature = "all", feature = "glm_4_6"))]
-    "7189610b54a7d296806881607ae51b33fd10cdeb8f8961d60b47489db27fb1c1",
+    "c9c4842a91a1519ac4e292e87d17a93f1ea0ed1cd5b93e85df269be663f63d31",
     #[cfg(any(feature = "all", feature = "glm_4_7_flash"))]
     "6c6e616cd2d1385fead8a8bd968862f7983f7e72760bce44a053653a00f77f02",
     #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
@@ -426,7 +426,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
     "cd2dfef0877daa34be0543e00eaf8b0dc13b625b344adfbe1895f2530dd375fd",
     #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
-    "79d06773da5c0d255ea1804730972ec81729a1ecd67391b6f95add79a24821fd",
+    "922a988d7179a632126fa9d4e294d133578cf5302629c712c916d727fc8079ba",
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_1"))]
     "1c3e527b6d90af57fc043cc802eff882aa0b1bd8246c674d14586f1b02d721f9",
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
@@ -440,7 +440,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "mimo_vl"))]
     "3e14abbccf9dac168cddd86994cd4262f958b9b264d2c893a6ff7ad3b9f293cd",
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
-    "22f93fbe779bcee9bbed65475517fe1ffbcbae67b8d7f1d12528fa1c6b9eb02c",
+    "b598f8fb0f625cfb587a87a701aeb9261b2278c483901576b84b5246848b75a6",
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
     "b334a7d2429b6331a20ef0229e9c4876a2ed42c212b45eb36158fd02998012f7",
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
@@ -454,15 +454,15 @@ pub(crate) static FORMATS: &[&str] = &[
     )]
     "7d7dc15f93ecc63d175343022963a878832e354c02266ec2b1cba0d7412b23cc",
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
-    "e60d9c6d49efed40ffd2798c61b1cec1e070e1a7d46391d22e135e2e1bfd948b",
+    "06f2548e3b8d9aac016e2cf3d498b5a9a471f1ec2a304e4252cc7a18d27b0898",
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
     "04173cc8704746025fa662dd3669ba88747ebf744155d15d71770b74d56da4db",
     #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
     "a60407c7cf54f07ea1ade099d0f1f4cf6f08039d713fcd83d39d341adf7f5c3c",
     #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
-    "26c7de6af7904f71f6affd55f2f78fb07830a80faf11c85937d4854ecd194ae1",
+    "40da582a801073b86ad420fdfd5a29ca5a3d94529e927cb07f260c99bf438f83",
     #[cfg(any(feature = "all", feature = "qwen3_coder"))]
-    "1011ad752ea99de3580b5c5ae7c010f7632a8c71d66b04aa2e1e642819bc1468",
+    "3b0f6ea488961690ccad484548da967dd0659a2285bda725d269b83ee4f3f7c1",
     #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
     "3e14abbccf9dac168cddd86994cd4262f958b9b264d2c893a6ff7ad3b9f293cd",
     #[cfg(any(feature = "all", feature = "qwen_qwen3_0_6b"))]
@@ -470,9 +470,9 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "qwen_qwq_32b"))]
     "0c56d8d9d68e552b3730eb3601c82fcbf58c1192809d28caefd294cc39b3ef81",
     #[cfg(any(feature = "all", feature = "stepfun3_5_flash"))]
-    "5016c4876688d68c3a7d21645ccca2d3e55b24d85ad27e78db613a213ad3faa2",
+    "13699cd33837534cf674e93beafff21d8ae61abd5dbe7a0f1611f7474a881f90",
     #[cfg(any(feature = "all", feature = "unsloth_apriel_1_5"))]
-    "becba5514e7f5f2c806d088acdfd409a4d02b43a4f1213b4f4852f644f96b1f8",
+    "58d220d453b83f68276b5b4a119b47b7728f4385a2a91eb9ab4b48bf04895a69",
     #[cfg(any(feature = "all", feature = "unsloth_mistral_devstral_small_2507"))]
     "3bf2084e09e4776ecee109e250f347989958058218eb4ebe7594751fdc6ea9b9",
 ];

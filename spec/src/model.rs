@@ -543,13 +543,16 @@ pub struct Tokens {
 }
 
 /// How much the analysis has tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evidence {
     /// How many times the template was rendered.
     pub renders: u32,
     /// Random conversations that were rendered and parsed back.
     pub round_trips: RoundTrips,
+    /// The kinds of conversations that were tried, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covered: Vec<String>,
 }
 
 /// Random conversations that were rendered and parsed back.

@@ -49,7 +49,10 @@ const AFTER_TOOLS: StateId = StateId(6);
 
 /// The markers of this state: `<|begin_assistant|>`, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|begin_assistant|>"), Marker::new("<tool_calls>").layout("\n", "")]
+    &[
+        Marker::new("<|begin_assistant|>").layout("\n", "\n"),
+        Marker::new("<tool_calls>").layout("\n", ""),
+    ]
 });
 
 /// The markers of this state: `<tool_calls>`; searched for by `<` (memchr).

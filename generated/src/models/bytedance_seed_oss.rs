@@ -66,7 +66,7 @@ const ARGUMENT_VALUE: StateId = StateId(11);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
-        Marker::new("<seed:bos>assistant"),
+        Marker::new("<seed:bos>assistant").layout("", "\n"),
         Marker::new("<seed:think>"),
         Marker::new("<function="),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
@@ -97,6 +97,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<parameter="),
@@ -117,14 +118,16 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `>`; compared with the text at the current position.
-static CALL_NAME_2_MARKERS: Markers = Markers::expected(const { &[Marker::new(">")] });
+static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new(">").layout("", "\n")]
+});
 
 /// The markers of this state: `<seed:eos>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<seed:think>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
-        Marker::new("<parameter=").layout("\n", ""),
-        Marker::new("</function>").layout("\n", ""),
+        Marker::new("<parameter="),
+        Marker::new("</function>"),
         Marker::new("</seed:tool_call>").layout("\n", ""),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
@@ -160,6 +163,7 @@ static AFTER_PER_CALL_END_MARKERS: Markers = Markers::expected(const {
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</parameter>")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<parameter="),

@@ -98,6 +98,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<｜DSML｜parameter name=\""),
@@ -118,14 +119,16 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `\">`; compared with the text at the current position.
-static CALL_NAME_2_MARKERS: Markers = Markers::expected(const { &[Marker::new("\">")] });
+static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\">").layout("", "\n")]
+});
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<｜DSML｜parameter name=\"").layout("\n", ""),
-        Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("</｜DSML｜invoke>"),
         Marker::new("<｜DSML｜invoke name=\""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
         Marker::new("<think>"),
@@ -153,6 +156,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</｜DSML｜parameter>")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<｜DSML｜parameter name=\""),

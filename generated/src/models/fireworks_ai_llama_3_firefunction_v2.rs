@@ -41,13 +41,9 @@ const CALL: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(4);
 
-/// The markers of this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`, `functools`; searched for by `<` and `f` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `functools`; searched for by `<` and `f` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("<|eot_id|><|start_header_id|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("functools").layout(" ", ""),
-    ]
+    &[Marker::new("<|eot_id|>").at_end(), Marker::new("functools").layout(" ", "")]
 });
 
 /// The markers of this state: `[`; compared with the text at the current position.
@@ -55,18 +51,14 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("<|eot_id|><|start_header_id|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-    ]
+    &[Marker::new("<|eot_id|>").at_end()]
 });
 
-/// The markers of this state: `<|eot_id|><|start_header_id|>`, `<|eot_id|>`, `,`, `]`, `functools`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `,`, `]`, `functools`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|><|start_header_id|>").at_end(),
         Marker::new("<|eot_id|>").at_end(),
         Marker::new(","),
         Marker::new("]"),
@@ -97,9 +89,7 @@ pub static PROGRAM: Program = Program {
         sha256: text("fcb749f5c5d6bbc4240db4e86af5dfcefe9c7e85355235d0f304ab4319ba6b51"),
         assistant_start: text(""),
         thinking_switch: text(""),
-        preserved_tokens: list(const {
-            &[text("<|eot_id|>"), text("<|start_header_id|>")]
-        }),
+        preserved_tokens: list(const { &[text("<|eot_id|>")] }),
     },
     entries: list(const {
         &[
@@ -119,7 +109,6 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new(
                                 "tools.section_start",
@@ -150,11 +139,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TURN_END,
                             ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall] },
-                                AFTER_TURN_END,
-                            ),
                         ]
                     },
                 )
@@ -166,7 +150,6 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new(
                                 "tools",
@@ -215,9 +198,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-2 ::= layout ("<|eot_id|><|start_header_id|>" | "<|eot_id|>") more-3 | layout "," call | layout "]" end | layout "functools" more | layout
+more-2 ::= layout "<|eot_id|>" more-3 | layout "," call | layout "]" end | layout "functools" more | layout
 more-3 ::= layout
-end ::= layout ("<|eot_id|><|start_header_id|>" | "<|eot_id|>") more-3 | layout "functools" more | layout
+end ::= layout "<|eot_id|>" more-3 | layout "functools" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -227,7 +210,7 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("functools")];
 
 /// Special tokens that the detokenizer must keep as text.
-pub const PRESERVED_TOKENS: &[&str] = &["<|eot_id|>", "<|start_header_id|>"];
+pub const PRESERVED_TOKENS: &[&str] = &["<|eot_id|>"];
 
 /// Texts that end a turn.
 pub const STOPS: &[&str] = &["<|eot_id|>"];
@@ -241,8 +224,8 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -265,7 +248,7 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END)
                     }
@@ -279,13 +262,13 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(3) => Flow::Go(CONTENT),
-                    Found::Marker(4) => {
+                    Found::Marker(2) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }

@@ -81,8 +81,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<arg_key>").layout("\n", ""),
-        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<arg_key>"),
+        Marker::new("</tool_call>"),
         Marker::new("<tool_call>").layout("\n", ""),
         Marker::new("<think>").layout("\n", ""),
     ]
@@ -110,6 +110,7 @@ static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</arg_value>")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<arg_key>"),
@@ -124,8 +125,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<arg_key>`, `</tool_call>`, `<tool_call>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<arg_key>").layout("\n", ""),
-        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<arg_key>"),
+        Marker::new("</tool_call>"),
         Marker::new("<tool_call>").layout("\n", ""),
         Marker::new("<think>").layout("\n", ""),
     ]

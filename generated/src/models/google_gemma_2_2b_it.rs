@@ -39,7 +39,7 @@ const AFTER_TURN_END: StateId = StateId(2);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<end_of_turn>").layout("", "\n").at_end(),
-        Marker::new("<start_of_turn>model"),
+        Marker::new("<start_of_turn>model").layout("", "\n"),
     ]
 });
 

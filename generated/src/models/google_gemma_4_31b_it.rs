@@ -65,7 +65,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>").layout("", "\n").at_end(),
         Marker::new("<|tool_response>").at_end(),
         Marker::new("<channel|>").at_end(),
-        Marker::new("<|turn>model"),
+        Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel><|channel>thought").layout("", "\n"),
         Marker::new("<|tool_call>call:"),

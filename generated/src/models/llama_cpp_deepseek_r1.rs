@@ -38,26 +38,102 @@ const REASONING: StateId = StateId(2);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`; compared with the text at the current position.
+/// Only markers may come here.
+const AFTER_SECTION_START: StateId = StateId(4);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START: StateId = StateId(5);
+
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(6);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(7);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(8);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_CLOSE: StateId = StateId(9);
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<think>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</think>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
-    &[Marker::new("<｜end▁of▁sentence｜>").at_end(), Marker::new("</think>")]
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("</think>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<｜tool▁call▁begin｜>")]
+});
+
+/// The markers of this state: `function<｜tool▁sep｜>`; compared with the text at the current position.
+static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("function<｜tool▁sep｜>")]
+});
+
+/// The markers of this state: ````json`; compared with the text at the current position.
+static CALL_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json").layout("\n", "\n")]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, ````<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("```<｜tool▁call▁end｜>").layout("\n", ""),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
 });
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
@@ -75,6 +151,11 @@ pub static PROGRAM: Program = Program {
                 text("<think>"),
                 text("<｜Assistant｜>"),
                 text("<｜end▁of▁sentence｜>"),
+                text("<｜tool▁calls▁begin｜>"),
+                text("<｜tool▁calls▁end｜>"),
+                text("<｜tool▁call▁begin｜>"),
+                text("<｜tool▁call▁end｜>"),
+                text("<｜tool▁sep｜>"),
             ]
         }),
     },
@@ -104,6 +185,16 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 REASONING,
                             ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                AFTER_PER_CALL_START,
+                            ),
                         ]
                     },
                 )
@@ -121,6 +212,16 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 REASONING,
                             ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                AFTER_PER_CALL_START,
+                            ),
                         ]
                     },
                 )
@@ -136,11 +237,155 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                AFTER_PER_CALL_START,
+                            ),
                         ]
                     },
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_SECTION_START", None)
+                .markers(
+                    &AFTER_SECTION_START_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.per_call_start",
+                                &[],
+                                AFTER_PER_CALL_START,
+                            ),
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_START", None)
+                .markers(
+                    &AFTER_PER_CALL_START_MARKERS,
+                    const {
+                        &[Transition::new("tools.function.name_prefix", &[], CALL_NAME)]
+                    },
+                ),
+            State::new("CALL_NAME", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                const { &[Action::StartCall] },
+                                ARGUMENTS,
+                            ),
+                        ]
+                    },
+                ),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCall] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_PER_CALL_START,
+                            ),
+                            Transition::new(
+                                "tools.section_end",
+                                const { &[Action::EndCall] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCall, Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCall] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_FUNCTION_CLOSE,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_PER_CALL_START,
+                            ),
+                            Transition::new(
+                                "tools.section_end",
+                                const { &[Action::EndCall] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCall, Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", const { &[Action::EndCall] }, CONTENT))
+                .end(const { &[Action::EndCall] }),
+            State::new("AFTER_FUNCTION_CLOSE", None)
+                .markers(
+                    &AFTER_FUNCTION_CLOSE_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                AFTER_PER_CALL_START,
+                            ),
+                            Transition::new("tools.section_end", &[], CONTENT),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CONTENT))
+                .end(&[]),
         ]
     }),
     start: START,
@@ -150,13 +395,41 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#""#;
+pub const GRAMMAR: &str = r#"root ::= "<｜tool▁calls▁begin｜>" more | "<｜tool▁call▁begin｜>" more-2
+more ::= layout "<｜tool▁call▁begin｜>" more-2
+layout ::= [\t\n\r ]{0,20}
+more-2 ::= layout "function<｜tool▁sep｜>" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "```json" layout object more-3
+object ::= "{" ws (member ("," ws member)*)? "}"
+ws ::= [\t ]{0,4} ws-line{0,2}
+ws-line ::= "\r"? "\n" [\t ]{0,80}
+member ::= string ws ":" ws value ws
+string ::= "\"" string-rest
+string-rest ::= char* "\""
+char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
+unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
+unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
+value ::= object | array | string | number | boolean | "null"
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+number ::= "-"? (whole fraction exponent? | huge)
+whole ::= "0" | [1-9] [0-9]*
+fraction ::= ("." [0-9]+)?
+exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
+huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
+boolean ::= "true" | "false"
+more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "```<｜tool▁call▁end｜>" more-5 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" end | layout "<｜tool▁calls▁begin｜>" more | layout
+more-4 ::= layout
+more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" end | layout "<｜tool▁calls▁begin｜>" more | layout
+end ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" more-2 | layout
+"#;
 
 /// Whether the grammar holds only from a trigger on.
-pub const LAZY: bool = false;
+pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[];
+pub const TRIGGERS: &[Trigger] = &[
+    Trigger::of_word("<｜tool▁calls▁begin｜>"),
+    Trigger::of_word("<｜tool▁call▁begin｜>"),
+];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[
@@ -164,6 +437,11 @@ pub const PRESERVED_TOKENS: &[&str] = &[
     "<think>",
     "<｜Assistant｜>",
     "<｜end▁of▁sentence｜>",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁calls▁end｜>",
+    "<｜tool▁call▁begin｜>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁sep｜>",
 ];
 
 /// Texts that end a turn.
@@ -184,6 +462,14 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(REASONING)
                     }
+                    Found::Marker(3) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Marker(4) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -194,6 +480,14 @@ impl Machine for Parser {
                     Found::Marker(1) => {
                         io.open_reasoning();
                         Flow::Go(REASONING)
+                    }
+                    Found::Marker(2) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Marker(3) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -206,6 +500,14 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(2) => {
+                        io.speculate(REASONING);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Marker(3) => {
+                        io.speculate(REASONING);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -216,11 +518,128 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            AFTER_SECTION_START => {
+                match io.expect(&AFTER_SECTION_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START => {
+                match io.expect(&AFTER_PER_CALL_START_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_NAME => {
+                match io.name(&CALL_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.start_call();
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(4) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Marker(2) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(4) => {
+                        io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_FUNCTION_CLOSE => {
+                match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(2) => Flow::Go(CONTENT),
+                    Found::Marker(3) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(4) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
 
-    fn end(&self, state: StateId, _io: &mut Io<'_>) -> bool {
-        matches!(state, START | CONTENT | REASONING | AFTER_TURN_END)
+    fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
+        match state {
+            START | CONTENT | REASONING | AFTER_TURN_END | AFTER_FUNCTION_CLOSE => true,
+            AFTER_ARGUMENTS => {
+                io.end_call();
+                true
+            }
+            _ => false,
+        }
     }
 }

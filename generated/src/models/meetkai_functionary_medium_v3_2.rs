@@ -48,7 +48,7 @@ const AFTER_ARGUMENTS: StateId = StateId(5);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new(">>>all\n"),
         Marker::new(">>>"),

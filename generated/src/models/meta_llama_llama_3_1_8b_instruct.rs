@@ -54,7 +54,7 @@ const AFTER_CALL_3: StateId = StateId(7);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),

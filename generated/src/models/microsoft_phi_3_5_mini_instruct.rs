@@ -37,7 +37,10 @@ const AFTER_TURN_END: StateId = StateId(2);
 
 /// The markers of this state: `<|end|>`, `<|assistant|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|end|>").layout("", "\n").at_end(), Marker::new("<|assistant|>")]
+    &[
+        Marker::new("<|end|>").layout("", "\n").at_end(),
+        Marker::new("<|assistant|>").layout("", "\n"),
+    ]
 });
 
 /// The markers of this state: `<|end|>`; searched for by `<` (memchr).

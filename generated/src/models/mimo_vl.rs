@@ -54,7 +54,7 @@ const AFTER_TOOLS: StateId = StateId(7);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });

@@ -80,6 +80,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<parameter name=\""),
@@ -100,14 +101,16 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `\">`; compared with the text at the current position.
-static CALL_NAME_2_MARKERS: Markers = Markers::expected(const { &[Marker::new("\">")] });
+static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\">").layout("", "\n")]
+});
 
 /// The markers of this state: `[e~[`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<parameter name=\"").layout("\n", ""),
-        Marker::new("</invoke>").layout("\n", ""),
+        Marker::new("<parameter name=\""),
+        Marker::new("</invoke>"),
         Marker::new("<invoke name=\""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("<think>").layout("", "\n"),
@@ -135,6 +138,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</parameter>")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<parameter name=\""),

@@ -54,7 +54,7 @@ const AFTER_TOOLS: StateId = StateId(7);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
-        Marker::new("<SPECIAL_11>Assistant"),
+        Marker::new("<SPECIAL_11>Assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<TOOLCALL>"),
     ]

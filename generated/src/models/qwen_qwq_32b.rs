@@ -57,7 +57,7 @@ const AFTER_TOOLS: StateId = StateId(8);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]

@@ -66,7 +66,7 @@ const ARGUMENT_VALUE: StateId = StateId(11);
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("", "\n"),
@@ -97,6 +97,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
+            .layout("", "\n")
             .followed_by(const {
                 &[
                     text("<parameter="),
@@ -117,14 +118,16 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `>`; compared with the text at the current position.
-static CALL_NAME_2_MARKERS: Markers = Markers::expected(const { &[Marker::new(">")] });
+static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new(">").layout("", "\n")]
+});
 
 /// The markers of this state: `<|im_end|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<think>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<parameter=").layout("\n", ""),
-        Marker::new("</function>").layout("\n", ""),
+        Marker::new("<parameter="),
+        Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("", "\n"),
         Marker::new("<function="),
@@ -162,7 +165,7 @@ static AFTER_PER_CALL_END_MARKERS: Markers = Markers::expected(const {
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</parameter>")
-            .layout("\n", "")
+            .layout("\n", "\n")
             .followed_by(const {
                 &[
                     text("<parameter="),

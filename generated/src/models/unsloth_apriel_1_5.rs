@@ -32,34 +32,48 @@ const START: StateId = StateId(0);
 /// Answer text.
 const CONTENT: StateId = StateId(1);
 
-/// Only markers may come here.
-const AFTER_TURN_END: StateId = StateId(2);
+/// Reasoning.
+const REASONING: StateId = StateId(2);
 
 /// Only markers may come here.
-const AFTER_SECTION_START: StateId = StateId(3);
+const AFTER_TURN_END: StateId = StateId(3);
+
+/// Only markers may come here.
+const AFTER_SECTION_START: StateId = StateId(4);
 
 /// A call, as one object.
-const CALL: StateId = StateId(4);
+const CALL: StateId = StateId(5);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(5);
+const AFTER_CALL: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(6);
+const AFTER_TOOLS: StateId = StateId(7);
 
-/// The markers of this state: `<|end|>`, `<|assistant|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `<|assistant|>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|assistant|>"),
+        Marker::new("<|assistant|>").layout("", "\n"),
+        Marker::new("<thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end|>`, `<thinking>`, `<tool_calls>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
+        Marker::new("<thinking>"),
+        Marker::new("<tool_calls>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `<|end|>`, `</thinking>`, `<tool_calls>`; searched for by `<` (memchr).
+static REASONING_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|end|>").layout("\n", "\n").at_end(),
+        Marker::new("</thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -69,31 +83,34 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|end|>`, `</tool_calls>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</tool_calls>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
         Marker::new("</tool_calls>"),
+        Marker::new("<thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `,`, `]`, `</tool_calls>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `,`, `]`, `</tool_calls>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_calls>"),
+        Marker::new("<thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</tool_calls>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</tool_calls>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
         Marker::new("</tool_calls>"),
+        Marker::new("<thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -120,10 +137,12 @@ pub static PROGRAM: Program = Program {
         files: list(const { &[text("unsloth-Apriel-1.5.jinja")] }),
         sha256: text("fae87682d3551b1cd3191fc92c5372c230e6e90115a98f049e35218cf4e13d8f"),
         assistant_start: text("<|assistant|>\n"),
-        thinking_switch: text(""),
+        thinking_switch: text("add_thoughts"),
         preserved_tokens: list(const {
             &[
+                text("</thinking>"),
                 text("</tool_calls>"),
+                text("<thinking>"),
                 text("<tool_calls>"),
                 text("<|assistant|>"),
                 text("<|end|>"),
@@ -152,6 +171,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START,
@@ -168,6 +192,31 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("REASONING", Some(Hole::Text(Channel::Reasoning)))
+                .markers(
+                    &REASONING_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new(
+                                "reasoning.end",
+                                const { &[Action::CloseReasoning] },
+                                CONTENT,
+                            ),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -203,6 +252,11 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCall, Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_SECTION_START,
@@ -227,6 +281,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools", &[], AFTER_TOOLS),
                             Transition::new("tools.section_end", &[], CONTENT),
                             Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START,
@@ -244,6 +303,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("tools.section_end", &[], CONTENT),
                             Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                REASONING,
+                            ),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START,
@@ -257,7 +321,7 @@ pub static PROGRAM: Program = Program {
     }),
     start: START,
     content: CONTENT,
-    reasoning: None,
+    reasoning: Some(REASONING),
     text_after_calls: false,
 };
 
@@ -298,7 +362,9 @@ pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<tool_calls>")];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[
+    "</thinking>",
     "</tool_calls>",
+    "<thinking>",
     "<tool_calls>",
     "<|assistant|>",
     "<|end|>",
@@ -319,6 +385,10 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -330,7 +400,26 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(2) => {
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            REASONING => {
+                match io.text(Channel::Reasoning, &REASONING_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1) => {
+                        io.close_reasoning();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(2) => {
+                        io.speculate(REASONING);
                         Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
@@ -362,6 +451,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.end_call();
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
+                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -383,6 +477,10 @@ impl Machine for Parser {
                     Found::Marker(2) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(3) => Flow::Go(CONTENT),
                     Found::Marker(4) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -395,6 +493,10 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1) => Flow::Go(CONTENT),
                     Found::Marker(2) => {
+                        io.open_reasoning();
+                        Flow::Go(REASONING)
+                    }
+                    Found::Marker(3) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -407,6 +509,9 @@ impl Machine for Parser {
     }
 
     fn end(&self, state: StateId, _io: &mut Io<'_>) -> bool {
-        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_CALL | AFTER_TOOLS)
+        matches!(
+            state, START | CONTENT | REASONING | AFTER_TURN_END | AFTER_CALL |
+            AFTER_TOOLS
+        )
     }
 }
