@@ -25,5 +25,6 @@ mod structure;
 mod supply;
 mod support;
 mod templates;
+mod turns;
 mod work;
 mod workloads;

@@ -1,0 +1,185 @@
+//! The turns of the corpus: what a template writes for a message must come back as that message, read with the spec that
+//! the analysis derives from this template alone. And a spec must say what it lacks.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::support::{Failure, corpus};
+use serde_json::{Value, json};
+use unjinja::{Interpreter, Message, Options, Tools, parse};
+use unjinja_analyzer::Naming;
+use unjinja_codegen::interpreter;
+use unjinja_render::{Origin, Part, RenderOptions, Template};
+use unjinja_spec::{FormatSpec, ReasoningMode, Status, ToolFormat};
+
+/// Templates of which some turns are not read back: how many at most, and why.
+const KNOWN: &[(&str, usize, &str)] = &[
+    ("toolace-vllm.jinja", 18, "values have neither escapes nor an end"),
+    ("baseten-llama-3.2-3b-instruct-pythonic-hub.jinja", 18, "values have neither escapes nor an end"),
+    ("llama3.2-pythonic-vllm.jinja", 18, "values have neither escapes nor an end"),
+    ("minimax-like-template-rapidmlx.jinja", 18, "values have no escapes and end at a line break, which they may hold"),
+    ("qwen3-like-template-rapidmlx.jinja", 18, "values have no escapes and end at a line break, which they may hold"),
+    ("spitfire4794-supra-arith-hub.jinja", 4, "only a line break stands between reasoning and answer"),
+    ("unsloth-gptoss.jinja", 3, "an answer beside a call is written as reasoning"),
+];
+
+/// The folders of templates, and their names in the turns.
+const FOLDERS: [(&str, &str); 3] = [("templates", "templates"), ("wild", "wild/templates"), ("wide", "wide/templates")];
+
+/// The specs of all templates of the corpus, by folder and file; absent where a template cannot be analysed.
+fn specs(corpus: &Path) -> Result<BTreeMap<(String, String), (String, Option<FormatSpec>)>, Failure> {
+    let mut sources = Vec::new();
+    for (name, folder) in FOLDERS {
+        for entry in fs::read_dir(corpus.join(folder))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "jinja") {
+                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                sources.push(((name.to_owned(), file), fs::read_to_string(path)?));
+            }
+        }
+    }
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while let Some((key, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let spec = unjinja_build::analyze_text(source, &Naming::of_file(&key.1)).ok();
+            found.lock().expect("no thread panics").insert(key.clone(), (source.clone(), spec));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    Ok(found.into_inner()?)
+}
+
+/// Whether a message is the expected one; white space at both ends of texts does not count.
+fn is_expected(message: &Message, expected: &Value) -> bool {
+    let text = |key: &str| expected[key].as_str().unwrap_or("").trim();
+    let calls = expected["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+    let value = |text: &str| serde_json::from_str::<Value>(if text.trim().is_empty() { "{}" } else { text }).ok();
+    message.content.trim() == text("content")
+        && message.reasoning_content.trim() == text("reasoning_content")
+        && message.tool_calls.len() == calls.len()
+        && message.tool_calls.iter().zip(calls).all(|(call, wanted)| {
+            let arguments = wanted["arguments"].as_str().map_or(Some(wanted["arguments"].clone()), value);
+            call.name == wanted["name"] && value(&call.arguments).is_some() && value(&call.arguments) == arguments
+        })
+}
+
+#[test]
+fn what_templates_write_comes_back() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let specs = specs(&corpus)?;
+    let parsers: BTreeMap<_, Interpreter> = specs
+        .iter()
+        .filter_map(|(key, (_, spec))| Some((key.clone(), interpreter(spec.as_ref()?).ok()?)))
+        .collect();
+    let tools: Value = serde_json::from_str(&fs::read_to_string(corpus.join("turn_tools.json"))?)?;
+    let (mut turns, mut wrong) = (0, BTreeMap::<&str, (usize, String)>::new());
+    let text = fs::read_to_string(corpus.join("turns.jsonl"))?;
+    let rows: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    for row in &rows {
+        let [folder, file, output] = ["folder", "template", "output"].map(|key| row[key].as_str().unwrap_or(""));
+        let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
+        let mut options = Options::new().tools(&Tools::from_openai(offered)?);
+        options = options.parallel_tool_calls(row["parallel_tool_calls"].as_bool().unwrap_or(true));
+        options = options.generation_prompt(row["generation_prompt"].as_str().unwrap_or(""));
+        if let Some(on) = row["enable_thinking"].as_bool() {
+            options = options.thinking(on);
+        }
+        turns += 1;
+        let parser = parsers.get(&(folder.to_owned(), file.to_owned()));
+        let message = parser.map(|parser| parse(parser.clone(), output, &options));
+        if !message.as_ref().is_some_and(|message| is_expected(message, &row["expect"])) {
+            let entry = wrong.entry(file).or_insert_with(|| (0, format!("{}: {output:?}\n    {message:?}", row["id"])));
+            entry.0 += 1;
+        }
+    }
+    assert!(turns > 6_000, "{turns} turns");
+    let most = |file: &str| KNOWN.iter().find(|(known, ..)| *known == file).map_or(0, |(_, most, _)| *most);
+    let new: Vec<String> = wrong
+        .iter()
+        .filter(|(file, (count, _))| *count > most(file))
+        .map(|(file, (count, first))| format!("{file}: {count} turns, among them\n    {first}"))
+        .collect();
+    assert!(new.is_empty(), "turns that are not read back:\n{}", new.join("\n"));
+    let lost: usize = wrong.values().map(|(count, _)| count).sum();
+    println!("{} of {turns} turns come back", turns - lost);
+    Ok(())
+}
+
+/// Whether any of these renders of an assistant's message shows the value of one of its fields.
+fn shows(template: &Template, messages: &[Value], path: impl Fn(&str) -> bool) -> bool {
+    let tool = json!({"type": "function", "function": {"name": "brobnig", "description": "", "parameters": {
+        "type": "object", "properties": {"quell": {"type": "string"}}}}});
+    messages.iter().any(|message| {
+        let conversation = json!([{"role": "user", "content": "Hello."}, message]);
+        [json!([tool]), Value::Null].iter().any(|tools| {
+            let context = json!({"messages": conversation, "tools": tools, "add_generation_prompt": false,
+                                 "bos_token": "", "eos_token": ""});
+            let rendered = template.render_with(&context, &RenderOptions::new().label(true));
+            rendered.result.is_ok()
+                && rendered.labels.is_some_and(|labels| {
+                    labels.spans().iter().any(|span| match &span.origin {
+                        Origin::Field(field) => field.part == Part::Value && path(&field.path),
+                        Origin::Template => false,
+                    })
+                })
+        })
+    })
+}
+
+/// Messages with a call, in the ways in which servers write them.
+fn calls() -> Vec<Value> {
+    let mut messages = Vec::new();
+    for arguments in [json!({"quell": "Nimdus"}), json!("{\"quell\": \"Nimdus\"}")] {
+        for content in [Value::Null, json!(""), json!("Fine.")] {
+            let function = json!({"name": "brobnig", "arguments": arguments});
+            let call = json!({"type": "function", "id": "abcdefghi", "function": function});
+            messages.push(json!({"role": "assistant", "content": content, "tool_calls": [call]}));
+        }
+    }
+    messages
+}
+
+#[test]
+fn a_supported_spec_lacks_nothing_that_is_rendered() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let (mut wrong, mut named) = (Vec::new(), Vec::new());
+    for ((folder, file), (source, spec)) in specs(&corpus)? {
+        let Some(spec) = spec else { continue };
+        let template = Template::parse(&file, &source)?;
+        let no_calls = spec.tools.format == ToolFormat::None;
+        let no_reasoning = spec.reasoning.mode == ReasoningMode::None;
+        if spec.status == Status::Supported {
+            let is_name = |path: &str| path == "messages[1].tool_calls[0].function.name";
+            if no_calls && shows(&template, &calls(), is_name) {
+                wrong.push(format!("{folder}/{file}: a call is rendered"));
+            }
+            let reasoning = ["reasoning_content", "reasoning", "thinking"].map(|field| {
+                json!({"role": "assistant", "content": "Fine.", field: "Considered."})
+            });
+            let is_reasoning = |path: &str| {
+                let field = path.strip_prefix("messages[1].");
+                field.is_some_and(|field| field.starts_with("reasoning") || field == "thinking")
+            };
+            if no_reasoning && shows(&template, &reasoning, is_reasoning) {
+                wrong.push(format!("{folder}/{file}: reasoning is rendered"));
+            }
+        }
+        let mut why = spec.gaps.join("; ");
+        if why.is_empty() {
+            why = "the template tests for it or removes it, and no conversation renders it".to_owned();
+        }
+        if no_calls && source.contains("tool_calls") {
+            named.push(format!("{folder}/{file}: `tool_calls`, but no calls: {why}"));
+        }
+        if no_reasoning && source.contains("</think>") {
+            named.push(format!("{folder}/{file}: `</think>`, but no reasoning: {why}"));
+        }
+    }
+    println!("{}", named.join("\n"));
+    assert!(wrong.is_empty(), "supported, but the spec has none:\n{}", wrong.join("\n"));
+    Ok(())
+}
