@@ -13,8 +13,11 @@ use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 use crate::text;
 pub(crate) use abilities::{Ability, capabilities};
+pub(crate) use call_turns::CallTurns;
+use call_turns::shows_call;
 
 mod abilities;
+mod call_turns;
 
 /// Everything that a template was asked.
 pub(crate) struct Observed {
@@ -79,31 +82,24 @@ pub(crate) struct Split {
     pub past: Result<Turn, RenderError>,
 }
 
-/// The turns with calls.
-pub(crate) struct CallTurns {
-    pub style: Style,
-    /// T1: one call.
-    pub one: Turn,
-    /// T2: two calls; `None` if the template does not show both.
-    pub two: Option<Turn>,
-    /// A call after an answer.
-    pub after_answer: Option<Turn>,
-    /// T6: a call without arguments.
-    pub no_arguments: Option<Turn>,
-    /// T5: a call with two arguments.
-    pub two_arguments: Option<Turn>,
-    /// A2: a number.
-    pub number: Option<Turn>,
-    /// ValueTypes: a text with markup in it.
-    pub markup: Option<Turn>,
-    /// ValueTypes: a value of each other type.
-    pub others: Vec<(&'static str, Turn)>,
-    /// NullContent: the call with content that is null.
-    pub null: Result<Turn, RenderError>,
-}
-
 /// A value that is not a string.
 pub(crate) const NUMBER: u32 = 4711;
+
+/// Variables that every question sets, and functions.
+const ALWAYS_SET: [&str; 9] = [
+    "messages",
+    "tools",
+    "functions",
+    "add_generation_prompt",
+    "bos_token",
+    "eos_token",
+    "datetime",
+    "raise_exception",
+    "strftime_now",
+];
+
+/// How many styles are tried with each variable.
+const FEW_STYLES: usize = 4;
 
 /// A text with markup in it.
 pub(crate) const MARKUP: &str = "Ulmbrec & <Osk>\nTarn";
@@ -162,7 +158,13 @@ impl Observed {
     /// Whether any turn shows the name of a call.
     pub(crate) fn shows_calls(&self) -> bool {
         let named = |turn: &Turn| turn.first(Part::Name(0)).is_some();
-        self.calls.is_some() || self.styles.iter().any(|(_, turn)| turn.as_ref().is_ok_and(named))
+        self.calls.is_some() || self.styles.iter().any(|(_, _, turn)| turn.as_ref().is_ok_and(named))
+    }
+
+    /// A usual field of reasoning that is rendered without a marker behind it.
+    pub(crate) fn unmarked_reasoning(&self) -> Option<&str> {
+        let shown = self.reasoning.iter().filter(|reasoned| reasoned.is_shown() && !reasoned.is_marked());
+        shown.map(|reasoned| reasoned.carrier.field()).find(|field| REASONING_FIELDS.contains(field))
     }
 
     /// A variable that changes the prompt, and whose name says that it switches thinking.
@@ -329,7 +331,10 @@ fn reasoning(
                 carrier: carrier.clone(),
                 extra: extra.clone(),
                 with_answer: probe.turn(&answer, style, &extra).ok(),
-                with_call: calls.and_then(|calls| probe.turn(&call, calls.style, &extra).ok()),
+                with_call: calls.and_then(|calls| {
+                    let extra = [calls.extra.as_slice(), &extra].concat();
+                    probe.turn(&call, calls.style, &extra).ok()
+                }),
             };
             let is_marked = reasoned.is_marked();
             tried.push(reasoned);
@@ -446,50 +451,62 @@ fn call_styles(style: Style) -> Vec<Style> {
 }
 
 /// The first way to hand over messages with which an answer and, if possible, a call are shown.
-pub(crate) fn working_style(probe: &Probe<'_>) -> Style {
+pub(crate) fn working_style(probe: &Probe<'_>) -> (Style, Vec<Variable>) {
     let message = AssistantMessage::content(SENTINELS.content);
     let style = answer(probe, &message).map_or(Style::USUAL, |(style, _)| style);
-    call_style(probe, style).1.map_or(style, |(style, _)| style)
-}
-
-/// Whether a turn shows the name and the arguments of its first call.
-fn shows_call(turn: &Turn, number: usize) -> bool {
-    [Part::Name(number), Part::Key(number, 0), Part::Value(number, 0)]
-        .into_iter()
-        .all(|part| turn.first(part).is_some())
+    call_style(probe, style).1.map_or((style, Vec::new()), |(style, extra, _)| (style, extra))
 }
 
 /// The ways to hand over calls that were tried.
-type Tried = Vec<(Style, Result<Turn, RenderError>)>;
+type Tried = Vec<(Style, Vec<Variable>, Result<Turn, RenderError>)>;
+
+/// A way to hand over calls that shows one: the style, the variables that have to be set, and the turn.
+type Way = (Style, Vec<Variable>, Turn);
 
 /// Finds a way to hand over calls: the last one that was tried, if it shows a call.
-fn call_style(probe: &Probe<'_>, style: Style) -> (Tried, Option<(Style, Turn)>) {
+fn call_style(probe: &Probe<'_>, style: Style) -> (Tried, Option<Way>) {
     let one = AssistantMessage::calls(&[Call::probe(0)]);
     let mut tried = Vec::new();
     // Whatever a template does with calls, it must name the field.
     if !probe.template.source().contains("tool_calls") {
         return (tried, None);
     }
-    for style in call_styles(style) {
-        let turn = probe.turn(&one, style, &[]);
+    let styles = call_styles(style);
+    let without = styles.iter().map(|style| (*style, Vec::new()));
+    // Some templates render calls only if a variable is set.
+    let variables = probe.template.variables().into_iter().filter(|name| !ALWAYS_SET.contains(&name.as_str()));
+    let variables: Vec<Variable> = variables.map(|name| (name.clone(), value_of(&name))).collect();
+    let with = variables
+        .iter()
+        .flat_map(|variable| styles.iter().take(FEW_STYLES).map(move |style| (*style, vec![variable.clone()])));
+    for (style, extra) in without.chain(with) {
+        let turn = probe.turn(&one, style, &extra);
         let shown = turn.as_ref().ok().filter(|turn| shows_call(turn, 0)).cloned();
-        tried.push((style, turn));
+        tried.push((style, extra.clone(), turn));
         if let Some(turn) = shown {
-            return (tried, Some((style, turn)));
+            return (tried, Some((style, extra, turn)));
         }
     }
     (tried, None)
 }
 
+/// A value with which a variable takes effect.
+fn value_of(name: &str) -> Value {
+    match name {
+        "documents" => json!([{"title": SENTINELS.word, "text": SENTINELS.word}]),
+        _ => true.into(),
+    }
+}
+
 /// Finds a way to hand over calls, and asks everything about them.
 fn calls(probe: &Probe<'_>, style: Style) -> (Tried, Option<CallTurns>) {
     let (tried, found) = call_style(probe, style);
-    (tried, found.map(|(style, one)| call_turns(probe, style, one)))
+    (tried, found.map(|(style, extra, one)| call_turns(probe, style, extra, one)))
 }
 
-fn call_turns(probe: &Probe<'_>, style: Style, one: Turn) -> CallTurns {
+fn call_turns(probe: &Probe<'_>, style: Style, extra: Vec<Variable>, one: Turn) -> CallTurns {
     let s = &SENTINELS;
-    let ask = |message: &AssistantMessage| probe.turn(message, style, &[]).ok();
+    let ask = |message: &AssistantMessage| probe.turn(message, style, &extra).ok();
     let call = |arguments: &[(&str, Value)]| ask(&AssistantMessage::calls(&[Call::with(0, arguments)]));
     let two = ask(&AssistantMessage::calls(&[Call::probe(0), Call::probe(1)]));
     let values = [
@@ -511,7 +528,8 @@ fn call_turns(probe: &Probe<'_>, style: Style, one: Turn) -> CallTurns {
             .into_iter()
             .filter_map(|(kind, value)| Some((kind, call(&[(s.arguments[0], value)])?)))
             .collect(),
-        null: probe.turn(&AssistantMessage::calls(&[Call::probe(0)]), Style { empty: Empty::Null, ..style }, &[]),
+        null: probe.turn(&AssistantMessage::calls(&[Call::probe(0)]), Style { empty: Empty::Null, ..style }, &extra),
         one,
+        extra,
     }
 }

@@ -77,7 +77,8 @@ struct Wrong(BTreeMap<Kind, Tally>);
 
 impl Wrong {
     fn of(probe: &Probe<'_>, o: &Observed, spec: &FormatSpec, parser: Interpreter) -> Self {
-        let trials = Trials::with(probe, spec, parser, o.calls.as_ref().map_or(o.style, |calls| calls.style));
+        let (style, extra) = o.calls.as_ref().map_or((o.style, &[][..]), |calls| (calls.style, &calls.extra));
+        let trials = Trials::with(probe, spec, parser, style, extra.to_vec());
         let mut kinds: BTreeMap<Kind, Tally> = BTreeMap::new();
         for turn in small_turns(spec) {
             let message = message_of(&turn);
@@ -166,6 +167,10 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     if spec.reasoning.mode == ReasoningMode::None {
         if o.reasoning.iter().any(|reasoned| reasoned.is_marked()) {
             gaps.push("the template renders reasoning, but the spec does not say how it is written".to_owned());
+        } else if let Some(field) = o.unmarked_reasoning() {
+            gaps.push(format!(
+                "the template renders `{field}` with nothing that marks its end, so it is read as the answer"
+            ));
         } else if let Some(name) = o.thinking_switch() {
             gaps.push(format!("`{name}` changes the prompt, but no render shows reasoning"));
         }

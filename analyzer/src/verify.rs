@@ -133,7 +133,10 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
     }
     let rendered = with_big_stack(|| {
         let probe = Probe::new(template);
-        probe.turn_text(&turn, style_of(working_style(&probe), spec), &[])
+        {
+            let (style, extra) = working_style(&probe);
+            probe.turn_text(&turn, style_of(style, spec), &extra)
+        }
     });
     let rendered = rendered.ok()?.ok()?;
     let body = until_end(&rendered, spec);
@@ -191,6 +194,8 @@ pub(crate) struct Trials<'p, 't> {
     parser: Interpreter,
     pub(crate) spec: &'p FormatSpec,
     style: Style,
+    /// The variables that have to be set for calls.
+    for_calls: Vec<Variable>,
 }
 
 /// What became of one conversation.
@@ -218,18 +223,28 @@ impl<'p, 't> Trials<'p, 't> {
     /// `None` if no parser can be made from the spec, not even if its status is left aside.
     pub(crate) fn new(probe: &'p Probe<'t>, spec: &'p FormatSpec) -> Option<Self> {
         let parser = parser(spec).ok()?;
-        Some(Self::with(probe, spec, parser, working_style(probe)))
+        let (style, extra) = working_style(probe);
+        Some(Self::with(probe, spec, parser, style, extra))
     }
 
     /// With a parser and a way to hand over messages that are known to work.
-    pub(crate) fn with(probe: &'p Probe<'t>, spec: &'p FormatSpec, parser: Interpreter, style: Style) -> Self {
-        Self { probe, parser, spec, style: style_of(style, spec) }
+    pub(crate) fn with(
+        probe: &'p Probe<'t>,
+        spec: &'p FormatSpec,
+        parser: Interpreter,
+        style: Style,
+        for_calls: Vec<Variable>,
+    ) -> Self {
+        Self { probe, parser, spec, style: style_of(style, spec), for_calls }
     }
 
     /// Renders one conversation and parses it back.
     pub(crate) fn run(&self, turn: &AssistantMessage, mut expected: Message) -> Trial {
         let (probe, spec, style) = (self.probe, self.spec, self.style);
-        let extra = extra(spec, turn);
+        let mut extra = extra(spec, turn);
+        if !turn.calls.is_empty() {
+            extra.extend(self.for_calls.iter().cloned());
+        }
         let Ok(rendered) = probe.turn_text(turn, style, &extra) else { return Trial::Lost(None) };
         for call in &mut expected.tool_calls {
             // Many formats have no ids, and some make their own.

@@ -71,10 +71,8 @@ fn is_expected(message: &Message, expected: &Value) -> bool {
 fn what_templates_write_comes_back() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
     let specs = specs(&corpus)?;
-    let parsers: BTreeMap<_, Interpreter> = specs
-        .iter()
-        .filter_map(|(key, (_, spec))| Some((key.clone(), interpreter(spec.as_ref()?).ok()?)))
-        .collect();
+    let parsers: BTreeMap<_, Interpreter> =
+        specs.iter().filter_map(|(key, (_, spec))| Some((key.clone(), interpreter(spec.as_ref()?).ok()?))).collect();
     let tools: Value = serde_json::from_str(&fs::read_to_string(corpus.join("turn_tools.json"))?)?;
     let (mut turns, mut wrong) = (0, BTreeMap::<&str, (usize, String)>::new());
     let text = fs::read_to_string(corpus.join("turns.jsonl"))?;
@@ -157,9 +155,8 @@ fn a_supported_spec_lacks_nothing_that_is_rendered() -> Result<(), Failure> {
             if no_calls && shows(&template, &calls(), is_name) {
                 wrong.push(format!("{folder}/{file}: a call is rendered"));
             }
-            let reasoning = ["reasoning_content", "reasoning", "thinking"].map(|field| {
-                json!({"role": "assistant", "content": "Fine.", field: "Considered."})
-            });
+            let reasoning = ["reasoning_content", "reasoning", "thinking"]
+                .map(|field| json!({"role": "assistant", "content": "Fine.", field: "Considered."}));
             let is_reasoning = |path: &str| {
                 let field = path.strip_prefix("messages[1].");
                 field.is_some_and(|field| field.starts_with("reasoning") || field == "thinking")

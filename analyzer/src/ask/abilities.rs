@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use unjinja_render::RenderError;
 use unjinja_spec::Capabilities;
 
-use crate::ask::{CallTurns, shows_call};
+use super::call_turns::{CallTurns, shows_call};
 use crate::conversation::{AssistantMessage, Call, Empty, Style, tools_for};
 use crate::probe::Probe;
 use crate::sentinels::SENTINELS;
@@ -43,7 +43,7 @@ pub(super) fn abilities(probe: &Probe<'_>, style: Style, calls: Option<&CallTurn
     for (key, object_arguments) in [("object_arguments", true), ("string_arguments", false)] {
         for empty in [calls.style.empty, Empty::Text, Empty::Null] {
             let style = Style { object_arguments, empty, ..calls.style };
-            let turn = probe.turn(&one, style, &[]);
+            let turn = probe.turn(&one, style, &calls.extra);
             let holds = turn.as_ref().is_ok_and(|turn| shows_call(turn, 0));
             found.push(Ability { key, what: style.words(), text: turn.map(|turn| turn.text), holds });
             if holds {
@@ -67,12 +67,5 @@ pub(crate) fn capabilities(abilities: &[Ability], calls: Option<&CallTurns>, rea
         string_arguments: can("string_arguments"),
         reasoning,
         requires_nonnull_content: calls.is_some_and(CallTurns::refuses_null),
-    }
-}
-
-impl CallTurns {
-    /// Whether the template refuses a call beside content that is null, or prints the null.
-    pub(crate) fn refuses_null(&self) -> bool {
-        self.null.as_ref().map_or(true, |turn| turn.text.contains("None") || turn.text.contains("null"))
     }
 }

@@ -155,11 +155,12 @@ fn repeated(o: &Observed, start: &str) -> usize {
         let end = two.text[two.last_end()..].trim();
         !end.is_empty() && middle.trim_start().starts_with(end)
     };
-    let shared = start[start.len() - common..].trim();
-    let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(shared);
+    // White space before it belongs to the turn's start.
+    let shared = start[start.len() - common..].trim_start();
+    let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(shared.trim_end());
     // A part of a word is no opener.
-    let whole = !start[..start.len() - common].ends_with(char::is_alphanumeric);
-    if !ends_turn && is_opener && whole && !shared.is_empty() { common } else { 0 }
+    let whole = !start[..start.len() - shared.len()].ends_with(char::is_alphanumeric);
+    if !ends_turn && is_opener && whole { shared.len() } else { 0 }
 }
 
 /// R1 and R3: the markers around reasoning that a render shows.

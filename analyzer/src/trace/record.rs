@@ -6,6 +6,7 @@ use unjinja_spec::FormatSpec;
 use super::{Comparison, Experiment};
 use crate::ask::{CallTurns, NUMBER, Observed, Reasoned};
 use crate::observed::Turn;
+use crate::probe::Variable;
 
 /// The comparisons of an analysis, in the order in which `explain` lists their subjects.
 pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
@@ -16,9 +17,10 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
             .render("the answer", o.answer.text.as_str())
             .because(format!("the template looks for these fields of a message: {}", o.fields.join(", "))),
     );
-    for (index, (style, turn)) in o.styles.iter().enumerate() {
+    for (index, (style, extra, turn)) in o.styles.iter().enumerate() {
         let works = index + 1 == o.styles.len() && o.calls.is_some();
-        let one = Comparison::new(Experiment::CallStyle, style.words()).result("one call", text_of(turn));
+        let one = Comparison::new(Experiment::CallStyle, format!("{}{}", style.words(), settings(extra)))
+            .result("one call", text_of(turn));
         list.push(if works {
             one.found("capabilities.tool_calls", true)
                 .because("the name and the argument are rendered; the analysis passes calls in this form from here on")
@@ -58,6 +60,11 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
     }
     list.sort_by_key(|one| Experiment::ALL.iter().position(|experiment| *experiment == one.experiment));
     list
+}
+
+/// The variables that were set, in words.
+fn settings(extra: &[Variable]) -> String {
+    extra.iter().map(|(name, value)| format!(", {name} = {value}")).collect()
 }
 
 fn text_of<E>(turn: &Result<Turn, E>) -> Result<&str, &E> {
@@ -155,7 +162,7 @@ fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
 /// R1 and R3.
 fn reasoning(o: &Observed, reasoned: &Reasoned, record: &Record) -> Comparison {
     let field = reasoned.carrier.field();
-    let set: String = reasoned.extra.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
+    let set = settings(&reasoned.extra);
     let mut one = Comparison::new(Experiment::R1, format!("an answer without `{field}` | with `{field}`{set}"))
         .render("without", o.answer.text.as_str());
     if let Some(turn) = &reasoned.with_answer {

@@ -1,0 +1,46 @@
+//! The turns with calls that a template was asked for.
+
+use unjinja_render::RenderError;
+
+use crate::conversation::Style;
+use crate::observed::{Part, Turn};
+use crate::probe::Variable;
+
+/// The turns with calls.
+pub(crate) struct CallTurns {
+    pub style: Style,
+    /// The variables that have to be set.
+    pub extra: Vec<Variable>,
+    /// T1: one call.
+    pub one: Turn,
+    /// T2: two calls; `None` if the template does not show both.
+    pub two: Option<Turn>,
+    /// A call after an answer.
+    pub after_answer: Option<Turn>,
+    /// T6: a call without arguments.
+    pub no_arguments: Option<Turn>,
+    /// T5: a call with two arguments.
+    pub two_arguments: Option<Turn>,
+    /// A2: a number.
+    pub number: Option<Turn>,
+    /// ValueTypes: a text with markup in it.
+    pub markup: Option<Turn>,
+    /// ValueTypes: a value of each other type.
+    pub others: Vec<(&'static str, Turn)>,
+    /// NullContent: the call with content that is null.
+    pub null: Result<Turn, RenderError>,
+}
+
+impl CallTurns {
+    /// Whether the template refuses a call beside content that is null, or prints the null.
+    pub(crate) fn refuses_null(&self) -> bool {
+        self.null.as_ref().map_or(true, |turn| turn.text.contains("None") || turn.text.contains("null"))
+    }
+}
+
+/// Whether a turn shows the name and the arguments of its first call.
+pub(super) fn shows_call(turn: &Turn, number: usize) -> bool {
+    [Part::Name(number), Part::Key(number, 0), Part::Value(number, 0)]
+        .into_iter()
+        .all(|part| turn.first(part).is_some())
+}
