@@ -11,7 +11,8 @@ use crate::ask::Observed;
 use crate::error::AnalyzeError;
 use crate::probe::Probe;
 use crate::settle::settle;
-use crate::trace::{Comparison, comparisons};
+use crate::trace::Comparison;
+use crate::trace::record::comparisons;
 
 /// Names for a template's spec.
 #[derive(Clone, Debug, Default)]

@@ -13,35 +13,12 @@ use crate::error::Gap;
 
 mod answer;
 mod calls;
+mod frame;
 mod opening;
 mod prompts;
 
-/// The markers of a turn, as far as the calls in it need them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Frame {
-    pub start: String,
-    pub end: String,
-    /// What opens each part of the turn, if the turn consists of several messages.
-    pub begun: String,
-    pub reasoning: Reasoning,
-    pub content: Content,
-}
-
-/// Which renders count for reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Evidence {
-    /// All.
-    All,
-    /// Only those without a switch. A switch may change more than whether reasoning is shown.
-    Unswitched,
-    /// None of those that show reasoning.
-    Hidden,
-}
-
-impl Evidence {
-    /// In the order in which they are tried.
-    pub(crate) const ALL: [Self; 3] = [Self::All, Self::Unswitched, Self::Hidden];
-}
+pub(crate) use frame::Evidence;
+use frame::Frame;
 
 /// Concludes the format of the turn. Template, capabilities, tokens and evidence are left empty.
 pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>) {

@@ -8,7 +8,7 @@ use std::fmt;
 
 use unjinja_render::RenderError;
 
-use crate::trace::Experiment;
+use crate::experiment::Experiment;
 
 /// Characters of a render that a message shows at most.
 const SHOWN: usize = 300;

@@ -12,6 +12,7 @@ mod ask;
 mod conclude;
 mod conversation;
 mod error;
+mod experiment;
 mod gap_report;
 mod kind;
 mod observed;

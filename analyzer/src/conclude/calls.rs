@@ -6,7 +6,7 @@
 
 use unjinja_spec::Tools;
 
-use super::Frame;
+use super::frame::Frame;
 use crate::ask::CallTurns;
 use crate::error::Gap;
 use crate::observed::Part;

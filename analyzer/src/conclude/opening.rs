@@ -3,7 +3,7 @@
 
 use unjinja_spec::{Reasoning, ReasoningMode};
 
-use super::Evidence;
+use super::frame::Evidence;
 use crate::ask::{Observed, Prompt, Reasoned};
 use crate::observed::{Part, Turn};
 use crate::text;

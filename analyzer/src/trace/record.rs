@@ -3,8 +3,9 @@
 use serde_json::Value;
 use unjinja_spec::FormatSpec;
 
-use super::{Comparison, Experiment};
+use super::Comparison;
 use crate::ask::{CallTurns, NUMBER, Observed, Reasoned};
+use crate::experiment::Experiment;
 use crate::observed::Turn;
 use crate::probe::Variable;
 

@@ -46,7 +46,8 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
         parts.push(format!("{} renders", evidence.renders));
     }
     if explanation.kind == Kind::Template {
-        parts.push(format!("{} comparisons", explanation.comparisons.len()));
+        let count = explanation.comparisons.len();
+        parts.push(format!("{count} comparison{}", if count == 1 { "" } else { "s" }));
     }
     format!("{TITLE}{}{TITLE:#}  {}", visible::line(&explanation.file), parts.join(" · "))
 }

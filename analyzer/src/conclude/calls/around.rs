@@ -2,8 +2,8 @@
 
 use unjinja_spec::{ContentMode, Reasoning, Tools};
 
-use super::super::Frame;
 use super::super::answer::without_empty_reasoning;
+use super::super::frame::Frame;
 use crate::ask::CallTurns;
 use crate::observed::{Part, Turn};
 use crate::text::{self, space};

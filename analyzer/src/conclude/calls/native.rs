@@ -8,8 +8,8 @@ use unjinja_spec::{Function, ToolFormat, Tools};
 use super::around::{Around, Bodies, longer_close};
 use crate::conversation::Call;
 use crate::error::{Gap, gap, quoted};
+use crate::experiment::Experiment;
 use crate::observed::{Part, Turn};
-use crate::trace::Experiment;
 
 /// A JSON value in a turn.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use unjinja_spec::{CallId, CallIdPosition, Function, ToolFormat, Tools};
 use super::around::{Around, Bodies, counted, longer_close, split_close, split_prefix};
 use super::native::object_with;
 use crate::error::{Gap, gap, quoted};
+use crate::experiment::Experiment;
 use crate::observed::{Part, Turn};
 use crate::text;
-use crate::trace::Experiment;
 
 /// One call: the places of its parts.
 struct Parts {

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use unjinja_spec::{Arguments, CallId, CallIdPosition, Function, ToolFormat, Tools};
 
-use super::super::Frame;
+use super::super::frame::Frame;
 use super::around::{Around, Bodies, body, counted, split_close, split_prefix};
 use crate::ask::{CallTurns, MARKUP};
 use crate::error::{Gap, gap, quoted};
+use crate::experiment::Experiment;
 use crate::observed::{Part, Turn};
 use crate::sentinels::SENTINELS;
 use crate::text;
-use crate::trace::Experiment;
 
 /// How values are written, and how strings differ from other values.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
 mod parser {
-    unjinja::include_template_parser!("unsupported.jinja");
+    unjinja::include_template_parser!("unsupported.jinja", overlay = "unsupported.overlay.toml");
 }
 
 fn main() {}
