@@ -120,8 +120,8 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
     assert_eq!(
         warnings["partial"],
         "at `\"partial.jinja\"`, line 4\nuse of deprecated constant `parser::_::PARTIAL_PARSER`: \
-         $CRATE/templates/partial.jinja: the parser is partial: tools are offered, but the analysis found no calls in any \
-         render, so how the model writes them is unknown; `unjinja analyze $CRATE/templates/partial.jinja` shows more\n"
+         $CRATE/templates/partial.jinja: the parser is partial: tools are offered, but no render shows a call, so how the \
+         model writes calls is unknown; `unjinja analyze $CRATE/templates/partial.jinja` shows more\n"
     );
     assert_eq!(satellite.run("partial")?, "Hello.\n");
     satellite.run("paths")?;
