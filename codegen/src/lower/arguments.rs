@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Nesting, Origin};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
-use super::build::{confirmed, hole, is_empty, literal, marker, sequence};
+use super::build::{confirmed, confirmed_by_names, hole, is_empty, line_break, literal, marker, sequence};
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
 
@@ -55,9 +55,11 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         ArgumentKind::Literal | ArgumentKind::TightLiteral => Hole::Literal(arguments.quote.clone().into()),
         _ => Hole::Value,
     };
-    let closer = || match closer(spec) {
-        Some(closer) => Expr::Literal(closer),
-        None => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
+    let line_end = ends_at_line(spec).filter(|_| reads == Hole::Value).map(|end| confirmed_by_names(Expr::Literal(end)));
+    let closer = || match (closer(spec), &line_end) {
+        (Some(closer), _) => Expr::Literal(closer),
+        (None, Some(end)) => end.clone(),
+        (None, None) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     };
     let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), confirmed(closer())];
     let read = if arguments.cdata && reads == Hole::Value {
@@ -81,6 +83,32 @@ fn types(spec: &Source<'_>, names: &[&str]) -> Expr {
         Expr::Literal(literal(MarkerKey::ArgumentTypePrefix, MarkerText::new(&text), Role::Inner))
     };
     Expr::Choice(names.iter().map(text).collect())
+}
+
+/// Whether an argument's name begins with the name itself: no marker announces it.
+fn begins_with_name(spec: &Source<'_>) -> bool {
+    let arguments = &spec.tools.arguments;
+    let (name, closer) = (&arguments.name_prefix, &arguments.close_prefix);
+    spec.tools.format == ToolFormat::TagWithTagged && [name, closer].iter().all(|text| text.trim().is_empty())
+}
+
+/// The line break at which a value ends, in formats that write each argument on lines of its own.
+fn ends_at_line(spec: &Source<'_>) -> Option<Literal> {
+    let arguments = &spec.tools.arguments;
+    let lines = begins_with_name(spec) && arguments.separator.trim().is_empty() && !arguments.cdata;
+    line_break(spec, MarkerKey::ArgumentValueSuffix).filter(|_| lines)
+}
+
+/// The line break at which the function's name ends, where an argument's name may come next.
+pub(super) fn name_ends_at_line(spec: &Source<'_>) -> Option<Literal> {
+    let next = begins_with_name(spec) && spec.tools.arguments.start.trim().is_empty();
+    line_break(spec, MarkerKey::FunctionNameSuffix).filter(|_| next)
+}
+
+/// Whether nothing closes a value: it ends at the separator or at the end of all arguments.
+pub(super) fn is_unclosed(spec: &Source<'_>) -> bool {
+    let arguments = &spec.tools.arguments;
+    begins_with_name(spec) && arguments.value_suffix.trim().is_empty() && !arguments.separator.trim().is_empty()
 }
 
 /// The closer that repeats the argument's name, if the format has one.

@@ -99,6 +99,7 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
         after: text.after.to_owned(),
         role,
         confirm: false,
+        named_next: false,
         peek: false,
         named: None,
         origin: Origin::Canonical,
@@ -131,6 +132,29 @@ pub(super) fn is_tag(expr: &Expr) -> bool {
         Expr::Sequence(items) => items.first().is_some_and(is_tag),
         Expr::Choice(items) => items.iter().all(is_tag),
         _ => false,
+    }
+}
+
+/// A marker of white space with a line break in it as a literal: the line break, and the white space beside it. `None` if
+/// the marker is anything else.
+pub(super) fn line_break(spec: &Source<'_>, key: MarkerKey) -> Option<Literal> {
+    let text = spec.marker(key);
+    let (before, after) = text.split_once('\n').filter(|_| MarkerText::new(text).is_layout())?;
+    Some(literal(key, MarkerText { core: "\n", before, after }, Role::Inner))
+}
+
+/// Like [`confirmed`]; names that may come after it confirm it too.
+pub(super) fn confirmed_by_names(expr: Expr) -> Expr {
+    match confirmed(expr) {
+        Expr::Literal(literal) => Expr::Literal(Literal { named_next: true, ..literal }),
+        Expr::Sequence(mut items) => {
+            if let Some(first) = items.first_mut() {
+                *first = confirmed_by_names(std::mem::replace(first, Expr::empty()));
+            }
+            Expr::Sequence(items)
+        }
+        Expr::Choice(items) => Expr::Choice(items.into_iter().map(confirmed_by_names).collect()),
+        other => other,
     }
 }
 

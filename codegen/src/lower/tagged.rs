@@ -3,8 +3,8 @@
 use unjinja_runtime::abi_2::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
-use super::arguments::{argument, unknown_closer};
-use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
+use super::arguments::{argument, is_unclosed, name_ends_at_line, unknown_closer};
+use super::build::{confirmed, confirmed_by_names, hole, is_empty, is_tag, marker, opening_brace, sequence};
 use super::source::Source;
 use crate::plan::{Expr, Role};
 
@@ -49,7 +49,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let announced = !is_empty(&section) || !is_empty(&start);
     let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
-    let name_suffix = marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner);
+    let name_suffix = match name_ends_at_line(spec) {
+        Some(line) => Expr::Literal(line).optional(),
+        None => marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner),
+    };
     // A model may leave out this id. Then the suffix of the id ends the name.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
@@ -87,7 +90,9 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         ]);
     } else {
         let argument = argument(spec);
-        let separator = marker(spec, MarkerKey::ArgumentSeparator, Role::Inner);
+        let unclosed = |expr| if is_unclosed(spec) { confirmed_by_names(expr) } else { expr };
+        let separator = unclosed(marker(spec, MarkerKey::ArgumentSeparator, Role::Inner));
+        let (args_end, close) = (unclosed(args_end), unclosed(close));
         let list = if is_empty(&separator) {
             argument.repeated()
         } else {
