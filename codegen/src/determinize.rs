@@ -501,8 +501,14 @@ impl Builder {
 
     /// The texts and the names that may come at a node behind `literal`. A name that follows punctuation is more than the
     /// punctuation, so it is required there.
-    fn next_after(&self, node: usize, literal: &Literal) -> (Vec<String>, Vec<NextName>) {
+    fn next_after(&self, mut node: usize, literal: &Literal) -> (Vec<String>, Vec<NextName>) {
         let is_line = literal.core.trim().is_empty();
+        if literal.peek {
+            // What is not consumed is read again.
+            let again = self.graph.closure(node, self.last).literals;
+            let itself = again.iter().find(|(_, index, _)| self.graph.literals[*index].core == literal.core);
+            node = itself.map_or(node, |(_, _, to)| *to);
+        }
         let (mut texts, mut names): (Vec<String>, Vec<NextName>) = (Vec::new(), Vec::new());
         let closure = self.graph.closure(node, self.last);
         self.names_at(&closure, "", &mut names);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Nesting, Origin};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
-use super::build::{confirmed, confirmed_by_names, hole, is_empty, line_break, literal, marker, sequence};
+use super::build::{confirmed, hole, is_empty, line_break, literal, marker, seen_ahead, sequence};
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
 
@@ -14,6 +14,10 @@ const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
 /// The JSON types that a template writes beside a value that is no string.
 const OTHER_TYPES: [&str; 6] = ["number", "integer", "boolean", "object", "array", "null"];
+
+/// What may come after a value that nothing closes.
+const AFTER_VALUE: [MarkerKey; 4] =
+    [MarkerKey::ArgumentSeparator, MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose, MarkerKey::CallEnd];
 
 /// One argument: its name and its value.
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
@@ -55,11 +59,12 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         ArgumentKind::Literal | ArgumentKind::TightLiteral => Hole::Literal(arguments.quote.clone().into()),
         _ => Hole::Value,
     };
-    let line_end = ends_at_line(spec).filter(|_| reads == Hole::Value).map(|end| confirmed_by_names(Expr::Literal(end)));
-    let closer = || match (closer(spec), &line_end) {
+    let next_ends = reads == Hole::Value && begins_with_name(spec);
+    let closer = || match (closer(spec), end_of_line(spec)) {
         (Some(closer), _) => Expr::Literal(closer),
-        (None, Some(end)) => end.clone(),
-        (None, None) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
+        (None, Some(end)) if next_ends => Expr::Literal(end),
+        (None, None) if next_ends && is_unclosed(spec) => seen_ahead(spec, &AFTER_VALUE),
+        (None, _) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     };
     let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), confirmed(closer())];
     let read = if arguments.cdata && reads == Hole::Value {
@@ -93,10 +98,11 @@ fn begins_with_name(spec: &Source<'_>) -> bool {
 }
 
 /// The line break at which a value ends, in formats that write each argument on lines of its own.
-fn ends_at_line(spec: &Source<'_>) -> Option<Literal> {
+fn end_of_line(spec: &Source<'_>) -> Option<Literal> {
     let arguments = &spec.tools.arguments;
-    let lines = begins_with_name(spec) && arguments.separator.trim().is_empty() && !arguments.cdata;
-    line_break(spec, MarkerKey::ArgumentValueSuffix).filter(|_| lines)
+    let lines = arguments.separator.trim().is_empty() && !arguments.cdata;
+    let end = line_break(spec, MarkerKey::ArgumentValueSuffix).filter(|_| lines)?;
+    Some(Literal { named_next: true, ..end })
 }
 
 /// The line break at which the function's name ends, where an argument's name may come next.
@@ -106,9 +112,9 @@ pub(super) fn name_ends_at_line(spec: &Source<'_>) -> Option<Literal> {
 }
 
 /// Whether nothing closes a value: it ends at the separator or at the end of all arguments.
-pub(super) fn is_unclosed(spec: &Source<'_>) -> bool {
+fn is_unclosed(spec: &Source<'_>) -> bool {
     let arguments = &spec.tools.arguments;
-    begins_with_name(spec) && arguments.value_suffix.trim().is_empty() && !arguments.separator.trim().is_empty()
+    !arguments.cdata && arguments.value_suffix.trim().is_empty() && !arguments.separator.trim().is_empty()
 }
 
 /// The closer that repeats the argument's name, if the format has one.

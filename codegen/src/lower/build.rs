@@ -143,19 +143,14 @@ pub(super) fn line_break(spec: &Source<'_>, key: MarkerKey) -> Option<Literal> {
     Some(literal(key, MarkerText { core: "\n", before, after }, Role::Inner))
 }
 
-/// Like [`confirmed`]; names that may come after it confirm it too.
-pub(super) fn confirmed_by_names(expr: Expr) -> Expr {
-    match confirmed(expr) {
-        Expr::Literal(literal) => Expr::Literal(Literal { named_next: true, ..literal }),
-        Expr::Sequence(mut items) => {
-            if let Some(first) = items.first_mut() {
-                *first = confirmed_by_names(std::mem::replace(first, Expr::empty()));
-            }
-            Expr::Sequence(items)
-        }
-        Expr::Choice(items) => Expr::Choice(items.into_iter().map(confirmed_by_names).collect()),
-        other => other,
-    }
+/// The markers of these keys, each recognised but not consumed, where names confirm them too.
+pub(super) fn seen_ahead(spec: &Source<'_>, keys: &[MarkerKey]) -> Expr {
+    let first = |key: &MarkerKey| {
+        let text = MarkerText::pieces(spec.marker(*key)).into_iter().next().filter(|text| !text.is_layout())?;
+        let literal = literal(*key, text, Role::Inner);
+        Some(Expr::Literal(Literal { confirm: true, named_next: true, peek: true, after: String::new(), ..literal }))
+    };
+    Expr::Choice(keys.iter().filter_map(first).collect())
 }
 
 /// Makes the first literal count only if something follows that may come after it.

@@ -3,8 +3,8 @@
 use unjinja_runtime::abi_2::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
-use super::arguments::{argument, is_unclosed, name_ends_at_line, unknown_closer};
-use super::build::{confirmed, confirmed_by_names, hole, is_empty, is_tag, marker, opening_brace, sequence};
+use super::arguments::{argument, name_ends_at_line, unknown_closer};
+use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
 use super::source::Source;
 use crate::plan::{Expr, Role};
 
@@ -90,9 +90,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         ]);
     } else {
         let argument = argument(spec);
-        let unclosed = |expr| if is_unclosed(spec) { confirmed_by_names(expr) } else { expr };
-        let separator = unclosed(marker(spec, MarkerKey::ArgumentSeparator, Role::Inner));
-        let (args_end, close) = (unclosed(args_end), unclosed(close));
+        let separator = marker(spec, MarkerKey::ArgumentSeparator, Role::Inner);
         let list = if is_empty(&separator) {
             argument.repeated()
         } else {

@@ -8,8 +8,8 @@ mod pretty;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use unjinja_runtime::abi_2::{
-    Action, ArgumentKind, Channel, Confirm, Hole, Marker, ModelInfo, NameKind, Nesting, Origin, Program, State, StateId,
-    Transition,
+    Action, ArgumentKind, Channel, Confirm, Hole, Marker, ModelInfo, NameKind, Nesting, Origin, Program, State,
+    StateId, Transition,
 };
 use unjinja_spec::FormatSpec;
 

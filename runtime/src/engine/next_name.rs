@@ -156,7 +156,8 @@ mod tests {
     #[test]
     fn a_name_counts_with_what_stands_beside_it() {
         const LINE: &[NextName] = &[NextName::new(NameKind::Argument, "", "=")];
-        const LIST: &[NextName] = &[NextName::new(NameKind::Argument, "", "="), NextName::new(NameKind::Function, ",", "(")];
+        const LIST: &[NextName] =
+            &[NextName::new(NameKind::Argument, "", "="), NextName::new(NameKind::Function, ",", "(")];
         let line = Marker::new("\n").or_named(LINE);
         let list = Marker::new(")").or_named(LIST);
         for (marker, after, expected) in [
