@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Markers, Origin, State, StateId, Transition};
+use unjinja_runtime::abi_2::{
+    Action, Channel, Confirm, Hole, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
+};
 
 use unjinja_spec::MarkerKey;
 
@@ -455,8 +457,13 @@ impl Builder {
                 MarkerKey::ContentEnd => Some(Action::CloseContent),
                 _ => None,
             });
+            let mut names = Vec::new();
             let confirm = if literal.role == Role::TurnEnd {
                 Confirm::End
+            } else if literal.named_next {
+                let next = self.next_after(to, &literal);
+                names = next.1;
+                Confirm::Next(next.0.into_iter().map(Cow::Owned).collect())
             } else if literal.confirm {
                 Confirm::Next(self.cores_after(to, literal.peek).into_iter().map(Cow::Owned).collect())
             } else {
@@ -469,6 +476,7 @@ impl Builder {
                 confirm,
                 take: !literal.peek,
                 named: literal.named,
+                names: names.into(),
             };
             let transition = transition(literal.key.as_str(), actions, next, literal.origin);
             let ends = |marker: &Marker| marker.confirm == Confirm::End;
@@ -489,6 +497,57 @@ impl Builder {
         let (markers, transitions): (Vec<Marker>, Vec<Transition>) = found.into_iter().unzip();
         self.states[index].markers = Cow::Owned(Markers::of(markers.into()));
         self.states[index].transitions = transitions.into();
+    }
+
+    /// The texts and the names that may come at a node behind `literal`. A name that follows punctuation is more than the
+    /// punctuation, so it is required there.
+    fn next_after(&self, mut node: usize, literal: &Literal) -> (Vec<String>, Vec<NextName>) {
+        let is_line = literal.core.trim().is_empty();
+        if literal.peek {
+            // What is not consumed is read again.
+            let again = self.graph.closure(node, self.last).literals;
+            let itself = again.iter().find(|(_, index, _)| self.graph.literals[*index].core == literal.core);
+            node = itself.map_or(node, |(_, _, to)| *to);
+        }
+        let (mut texts, mut names): (Vec<String>, Vec<NextName>) = (Vec::new(), Vec::new());
+        let closure = self.graph.closure(node, self.last);
+        self.names_at(&closure, "", &mut names);
+        for (_, index, to) in &closure.literals {
+            let Literal { core, before, .. } = &self.graph.literals[*index];
+            let known = names.len();
+            if !unjinja_spec::begins_tag(core) {
+                self.names_at(&self.graph.closure(*to, self.last), core, &mut names);
+            }
+            if names.len() > known {
+                continue;
+            }
+            // Nothing may stand behind a line break but the white space that the template writes.
+            let layout = if is_line { [literal.after.as_str(), before].concat() } else { String::new() };
+            for text in [[&layout, core.as_str()].concat(), core.clone()] {
+                if !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+        }
+        (texts, names)
+    }
+
+    /// Adds the names that may be read at a place, behind the text `before`.
+    fn names_at(&self, closure: &Closure, before: &str, names: &mut Vec<NextName>) {
+        for (_, hole, _) in &closure.holes {
+            let kind = match self.graph.holes[*hole].reads {
+                Hole::Name => NameKind::Function,
+                Hole::ArgumentName => NameKind::Argument,
+                _ => continue,
+            };
+            for (_, literal, _) in self.exits(*hole) {
+                let after = self.graph.literals[literal].core.clone().into();
+                let name = NextName { kind, before: before.to_owned().into(), after };
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
     }
 
     /// The texts that may come at a node. With `in_brace`, those that may come after the opening brace, which is not

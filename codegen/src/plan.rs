@@ -54,7 +54,7 @@ impl Expr {
 pub struct Literal {
     /// The key of the spec that it comes from.
     pub key: MarkerKey,
-    /// The text that is required. It is not empty and neither begins nor ends with white space.
+    /// The text that is required. It is not empty, and neither begins nor ends with white space unless it is a line break.
     pub core: String,
     /// White space before the core.
     pub before: String,
@@ -64,6 +64,8 @@ pub struct Literal {
     pub role: Role,
     /// Whether it counts only if something follows that may come after it.
     pub confirm: bool,
+    /// Whether names confirm it too: of an argument or a function, with the markers beside it.
+    pub named_next: bool,
     /// Whether it is recognised but not consumed; what follows reads it again.
     pub peek: bool,
     /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.

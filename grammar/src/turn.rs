@@ -86,8 +86,9 @@ pub(super) enum NodeKey {
     Position(Position),
     /// A state of the automaton of free text at a position.
     Text(Position, usize),
-    /// A state of the automaton of an argument's raw text. Its rules end after the marker that closes the argument.
-    Value(StateId, usize),
+    /// A state of the automaton of an argument's raw text. Its rules end after the marker that closes the argument. The
+    /// first number is that of the names that may follow it.
+    Value(StateId, usize, usize),
     /// The same for a marker that holds the argument's name, which is the one with the first number. If no name has that
     /// number, the rules end where the name in the marker begins.
     Named(StateId, usize, usize),
@@ -113,6 +114,8 @@ pub(super) struct Turn<'a> {
     tables: HashMap<NodeKey, Rc<Table>>,
     /// The names of arguments that stand in closing markers.
     pub(super) names: Vec<String>,
+    /// The arguments that tools declare, where their names end the value before them.
+    pub(super) declared: Vec<Vec<String>>,
     /// The node of each argument, and the state after it; `None` if no value fits.
     pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, StateId)>>,
 }
@@ -128,6 +131,7 @@ impl<'a> Turn<'a> {
             graph: Graph::new(),
             tables: HashMap::new(),
             names: Vec::new(),
+            declared: vec![Vec::new()],
             arguments: HashMap::new(),
         }
     }
@@ -324,7 +328,7 @@ impl<'a> Turn<'a> {
                 let name = self.name_of(at, self.state(at.state));
                 self.graph.fill(id, name, None, alternatives);
             }
-            NodeKey::Value(state, index) | NodeKey::Named(state, _, index) => {
+            NodeKey::Value(state, _, index) | NodeKey::Named(state, _, index) => {
                 let alternatives = self.text_alternatives(key, index);
                 let comment = (index == 0).then(|| up_to("Raw text", self.state(state)));
                 self.graph.fill(id, "text", comment, alternatives);

@@ -31,6 +31,7 @@ pub(crate) mod machine;
 mod memory;
 mod name;
 mod nested;
+mod next_name;
 mod pieces;
 #[cfg(feature = "trace")]
 pub(crate) mod place;

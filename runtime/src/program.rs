@@ -19,7 +19,7 @@ mod text;
 mod trigger;
 
 pub use call_shape::CallShape;
-pub use marker::{Confirm, Marker};
+pub use marker::{Confirm, Marker, NameKind, NextName};
 pub use marker_search::{Needle, Search};
 pub use markers::{MAX_MARKERS, Markers};
 pub use text::{List, Text, list, text};

@@ -195,6 +195,11 @@ impl Tools {
         self.inner.arguments.get(tool).map_or(Types::UNKNOWN, |arguments| arguments.types(argument))
     }
 
+    /// Whether the schema of the tool at a position names an argument, or names none at all.
+    pub(crate) fn may_have(&self, tool: usize, argument: &str) -> bool {
+        self.inner.arguments.get(tool).is_none_or(|arguments| arguments.may_have(argument))
+    }
+
     /// The place of an argument in the schema of the tool at a position.
     pub(crate) fn place_of(&self, tool: usize, argument: &str) -> SchemaPlace<'_> {
         let tool = self.inner.tools.get(tool);

@@ -364,7 +364,10 @@ impl Findings {
             self.add("tools.arguments.name_prefix", &near, cause.to_owned(), next);
         }
         self.closed_by_name(tools);
-        if arguments.close_prefix.is_empty() {
+        // The name of the next argument shows at which line break or separator a value ends.
+        let named = has_core(&arguments.name_suffix) && !has_core(&arguments.name_prefix);
+        let open = named && (arguments.value_suffix.contains('\n') || has_core(&arguments.separator));
+        if arguments.close_prefix.is_empty() && !open {
             let why = "something must end an argument's value";
             self.need_core("tools.arguments.value_suffix", &arguments.value_suffix, "tools.format", why);
         }

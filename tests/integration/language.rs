@@ -24,13 +24,16 @@ macro_rules! specs {
 }
 
 specs! {
+    bare_values = "tests/specs/bare_values.toml",
     cdata = "tests/specs/cdata.toml",
     cdata_closing_names = "tests/specs/cdata_closing_names.toml",
     closing_names = "tests/specs/closing_names.toml",
     headers = "tests/specs/headers.toml",
     labels = "tests/specs/labels.toml",
+    line_values = "tests/specs/line_values.toml",
     lines_of_calls = "tests/specs/lines_of_calls.toml",
     message_headers = "tests/specs/message_headers.toml",
+    named_lines = "tests/specs/named_lines.toml",
     one_marker = "tests/specs/one_marker.toml",
     quoted_values = "tests/specs/quoted_values.toml",
     tight_values = "tests/specs/tight_values.toml",
@@ -278,4 +281,62 @@ fn nothing_need_stand_between_two_literals() -> Result<(), Failure> {
     writes(&parsers, "<calls>find(any=nullcity=\"1\")</calls>", |case| {
         case.call("find", json!({"any": null, "city": "1"}))
     })
+}
+
+#[test]
+fn a_value_ends_at_the_line_before_the_next_argument() -> Result<(), Failure> {
+    let parsers = line_values::parsers()?;
+    writes(&parsers, "[call]find\ncity = umber umber\ndays = 2\nwhole = True\n[/call]\n[call]ping\n[/call]", |case| {
+        case.call("find", json!({"city": "umber umber", "days": 2, "whole": true})).call("ping", json!({}))
+    })?;
+    // Lines that name no argument of the tool are a part of the value.
+    writes(
+        &parsers,
+        "[call]find\ncity = a\nx = y\nthe city = b\ncity\n= c [/call] d\n\ndays = 3\n[/call]<|end|>",
+        |case| case.call("find", json!({"city": "a\nx = y\nthe city = b\ncity\n= c [/call] d\n", "days": 3})),
+    )?;
+    // White space at the ends of a value comes back, and so does an empty value.
+    writes(&parsers, "[call]find\ncity =   a \t \nany = \n[/call]", |case| {
+        case.call("find", json!({"city": "  a \t ", "any": ""}))
+    })?;
+    writes(&parsers, "[call]find\ncity = \n \n\nany = \n\n\n[/call]", |case| {
+        case.call("find", json!({"city": "\n \n", "any": "\n\n"}))
+    })?;
+    writes(&parsers, "[call]find\nhome = {'city': 'a\\nb = c', 'floor': 1}\ntag = ['x']\n[/call]", |case| {
+        case.call("find", json!({"home": {"city": "a\nb = c", "floor": 1}, "tag": ["x"]}))
+    })?;
+    // Less white space is understood.
+    reads(&parsers, "Well.[call]find\ncity=a\ndays   =3\n[/call]", |case| {
+        case.content("Well.").call("find", json!({"city": "a", "days": 3}))
+    })?;
+    reads(&parsers, "[call]ping[/call]", |case| case.call("ping", json!({})))?;
+    // Without a schema, any name counts.
+    reads(&parsers, "[call]ping\na = 1\nb.c-d = x\ny z = 2\n[/call]", |case| {
+        case.call("ping", json!({"a": 1, "b.c-d": "x\ny z = 2"}))
+    })?;
+    reads(&parsers, "[call]find\ncity = a\nday", |case| {
+        case.call_begins("find", "{\"city\": \"a\\nday").diagnostic(DiagnosticKind::IncompleteCall)
+    })?;
+    let parsers = named_lines::parsers()?;
+    writes(&parsers, "<call>\nname=find\ncity=heron\nriver\n\n\n</call>\n<call>\nname=ping\n\n</call>", |case| {
+        case.call("find", json!({"city": "heron\nriver\n"})).call("ping", json!({}))
+    })?;
+    reads(&parsers, "<call>\nname=find\ncity=heron\n</call>", |case| case.call("find", json!({"city": "heron"})))
+}
+
+#[test]
+fn a_value_ends_at_the_separator_before_the_next_argument() -> Result<(), Failure> {
+    let parsers = bare_values::parsers()?;
+    writes(&parsers, "[find(city=umber umber, days=2, whole=True), ping(), find(city=)]", |case| {
+        case.call("find", json!({"city": "umber umber", "days": 2, "whole": true}))
+            .call("ping", json!({}))
+            .call("find", json!({"city": ""}))
+    })?;
+    writes(&parsers, "[find(city=a, b=c, (d), e (f), any=g) h, i()), ping()]<|end|>", |case| {
+        case.call("find", json!({"city": "a, b=c, (d), e (f)", "any": "g) h, i()"})).call("ping", json!({}))
+    })?;
+    writes(&parsers, "[find(home={'city': 'x, y', 'floor': 2}, tag=['(a)', 'b'])]", |case| {
+        case.call("find", json!({"home": {"city": "x, y", "floor": 2}, "tag": ["(a)", "b"]}))
+    })?;
+    reads(&parsers, "As in [1] (see f).", |case| case.content("As in [1] (see f)."))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Nesting, Origin};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
-use super::build::{confirmed, hole, is_empty, literal, marker, sequence};
+use super::build::{confirmed, hole, is_empty, line_break, literal, marker, seen_ahead, sequence};
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
 
@@ -14,6 +14,10 @@ const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
 /// The JSON types that a template writes beside a value that is no string.
 const OTHER_TYPES: [&str; 6] = ["number", "integer", "boolean", "object", "array", "null"];
+
+/// What may come after a value that nothing closes.
+const AFTER_VALUE: [MarkerKey; 4] =
+    [MarkerKey::ArgumentSeparator, MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose, MarkerKey::CallEnd];
 
 /// One argument: its name and its value.
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
@@ -55,9 +59,12 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         ArgumentKind::Literal | ArgumentKind::TightLiteral => Hole::Literal(arguments.quote.clone().into()),
         _ => Hole::Value,
     };
-    let closer = || match closer(spec) {
-        Some(closer) => Expr::Literal(closer),
-        None => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
+    let next_ends = reads == Hole::Value && begins_with_name(spec);
+    let closer = || match (closer(spec), end_of_line(spec)) {
+        (Some(closer), _) => Expr::Literal(closer),
+        (None, Some(end)) if next_ends => Expr::Literal(end),
+        (None, None) if next_ends && is_unclosed(spec) => seen_ahead(spec, &AFTER_VALUE),
+        (None, _) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     };
     let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), confirmed(closer())];
     let read = if arguments.cdata && reads == Hole::Value {
@@ -81,6 +88,33 @@ fn types(spec: &Source<'_>, names: &[&str]) -> Expr {
         Expr::Literal(literal(MarkerKey::ArgumentTypePrefix, MarkerText::new(&text), Role::Inner))
     };
     Expr::Choice(names.iter().map(text).collect())
+}
+
+/// Whether an argument's name begins with the name itself: no marker announces it.
+fn begins_with_name(spec: &Source<'_>) -> bool {
+    let arguments = &spec.tools.arguments;
+    let (name, closer) = (&arguments.name_prefix, &arguments.close_prefix);
+    spec.tools.format == ToolFormat::TagWithTagged && [name, closer].iter().all(|text| text.trim().is_empty())
+}
+
+/// The line break at which a value ends, in formats that write each argument on lines of its own.
+fn end_of_line(spec: &Source<'_>) -> Option<Literal> {
+    let arguments = &spec.tools.arguments;
+    let lines = arguments.separator.trim().is_empty() && !arguments.cdata;
+    let end = line_break(spec, MarkerKey::ArgumentValueSuffix).filter(|_| lines)?;
+    Some(Literal { named_next: true, ..end })
+}
+
+/// The line break at which the function's name ends, where an argument's name may come next.
+pub(super) fn name_ends_at_line(spec: &Source<'_>) -> Option<Literal> {
+    let next = begins_with_name(spec) && spec.tools.arguments.start.trim().is_empty();
+    line_break(spec, MarkerKey::FunctionNameSuffix).filter(|_| next)
+}
+
+/// Whether nothing closes a value: it ends at the separator or at the end of all arguments.
+fn is_unclosed(spec: &Source<'_>) -> bool {
+    let arguments = &spec.tools.arguments;
+    !arguments.cdata && arguments.value_suffix.trim().is_empty() && !arguments.separator.trim().is_empty()
 }
 
 /// The closer that repeats the argument's name, if the format has one.

@@ -99,6 +99,7 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
         after: text.after.to_owned(),
         role,
         confirm: false,
+        named_next: false,
         peek: false,
         named: None,
         origin: Origin::Canonical,
@@ -132,6 +133,24 @@ pub(super) fn is_tag(expr: &Expr) -> bool {
         Expr::Choice(items) => items.iter().all(is_tag),
         _ => false,
     }
+}
+
+/// A marker of white space with a line break in it as a literal: the line break, and the white space beside it. `None` if
+/// the marker is anything else.
+pub(super) fn line_break(spec: &Source<'_>, key: MarkerKey) -> Option<Literal> {
+    let text = spec.marker(key);
+    let (before, after) = text.split_once('\n').filter(|_| MarkerText::new(text).is_layout())?;
+    Some(literal(key, MarkerText { core: "\n", before, after }, Role::Inner))
+}
+
+/// The markers of these keys, each recognised but not consumed, where names confirm them too.
+pub(super) fn seen_ahead(spec: &Source<'_>, keys: &[MarkerKey]) -> Expr {
+    let first = |key: &MarkerKey| {
+        let text = MarkerText::pieces(spec.marker(*key)).into_iter().next().filter(|text| !text.is_layout())?;
+        let literal = literal(*key, text, Role::Inner);
+        Some(Expr::Literal(Literal { confirm: true, named_next: true, peek: true, after: String::new(), ..literal }))
+    };
+    Expr::Choice(keys.iter().filter_map(first).collect())
 }
 
 /// Makes the first literal count only if something follows that may come after it.

@@ -3,7 +3,7 @@
 use unjinja_runtime::abi_2::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
-use super::arguments::{argument, unknown_closer};
+use super::arguments::{argument, name_ends_at_line, unknown_closer};
 use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
 use super::source::Source;
 use crate::plan::{Expr, Role};
@@ -49,7 +49,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let announced = !is_empty(&section) || !is_empty(&start);
     let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
-    let name_suffix = marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner);
+    let name_suffix = match name_ends_at_line(spec) {
+        Some(line) => Expr::Literal(line).optional(),
+        None => marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner),
+    };
     // A model may leave out this id. Then the suffix of the id ends the name.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![

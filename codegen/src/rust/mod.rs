@@ -8,8 +8,8 @@ mod pretty;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use unjinja_runtime::abi_2::{
-    Action, ArgumentKind, Channel, Confirm, Hole, Marker, ModelInfo, Nesting, Origin, Program, State, StateId,
-    Transition,
+    Action, ArgumentKind, Channel, Confirm, Hole, Marker, ModelInfo, NameKind, Nesting, Origin, Program, State,
+    StateId, Transition,
 };
 use unjinja_spec::FormatSpec;
 
@@ -369,6 +369,17 @@ fn marker(marker: &Marker) -> TokenStream {
             tokens.extend(quote!(.followed_by(const { &[#(text(#cores)),*] })));
         }
         Confirm::End => tokens.extend(quote!(.at_end())),
+    }
+    if !marker.names.is_empty() {
+        let names = marker.names.iter().map(|name| {
+            let (before, after) = (&*name.before, &*name.after);
+            let kind = match name.kind {
+                NameKind::Argument => quote!(NameKind::Argument),
+                NameKind::Function => quote!(NameKind::Function),
+            };
+            quote!(NextName::new(#kind, #before, #after))
+        });
+        tokens.extend(quote!(.or_named(const { &[#(#names),*] })));
     }
     if let Some(at) = marker.named {
         let at = Literal::usize_unsuffixed(at);

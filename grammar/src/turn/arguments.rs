@@ -53,13 +53,31 @@ impl<'a> Turn<'a> {
                 alternatives.push(vec![Piece::Node(argument), to]);
             }
         }
-        if tool.open
-            && let Some((argument, next)) = self.argument(at.state, number, tool, Argument::Any)
-        {
+        // An argument that is not declared would be a part of the value before it.
+        let open = tool.open && (tool.properties.is_empty() || !self.names_end_values());
+        if open && let Some((argument, next)) = self.argument(at.state, number, tool, Argument::Any) {
             let to = self.to(Position { state: next, ..at });
             alternatives.push(vec![Piece::Node(argument), to]);
         }
         alternatives
+    }
+
+    /// Whether the name of a declared argument ends the value before it.
+    fn names_end_values(&self) -> bool {
+        self.program.states.iter().any(|state| state.markers.list().iter().any(|marker| !marker.names.is_empty()))
+    }
+
+    /// The number of the names that a tool declares, if they end values in this state.
+    fn declared_index(&mut self, state: StateId, tool: &ToolRules) -> usize {
+        if self.state(state).markers.list().iter().all(|marker| marker.names.is_empty()) {
+            return 0;
+        }
+        let names: Vec<String> = tool.properties.iter().map(|property| property.name.clone()).collect();
+        let known = self.declared.iter().position(|known| *known == names);
+        known.unwrap_or_else(|| {
+            self.declared.push(names);
+            self.declared.len() - 1
+        })
     }
 
     /// The node of one argument (its name, its value and the marker that closes it) and the state after it.
@@ -224,7 +242,7 @@ impl<'a> Turn<'a> {
         tool: &ToolRules,
         argument: Argument<'_>,
     ) -> Vec<Alternative> {
-        let any = self.any_text(state, argument);
+        let any = self.any_text(state, tool, argument);
         let Argument::Property(_, property) = argument else {
             return match kind {
                 ArgumentKind::Other { python } => {
@@ -287,16 +305,17 @@ impl<'a> Turn<'a> {
         if nested && !as_text && may_be(property, Types::OBJECT | Types::ARRAY) {
             let path = format!("/properties/{}", property.name);
             self.values.note(&tool.name, &path, "type", "an object in tags is raw text to the grammar");
-            alternatives.push(self.any_text(state, argument));
+            alternatives.push(self.any_text(state, tool, argument));
         }
         alternatives
     }
 
     /// Any text, and the marker that closes it.
-    fn any_text(&mut self, state: StateId, argument: Argument<'_>) -> Alternative {
+    fn any_text(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Alternative {
         let named = self.state(state).markers.list().iter().find_map(|marker| Some((marker, marker.named?)));
         let Some((marker, at)) = named else {
-            return vec![Piece::Node(self.graph.node(NodeKey::Value(state, 0)))];
+            let names = self.declared_index(state, tool);
+            return vec![Piece::Node(self.graph.node(NodeKey::Value(state, names, 0)))];
         };
         match argument {
             Argument::Property(_, property) => {

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use unjinja_runtime::abi_2::{Confirm, Hole, Marker, Text};
+use unjinja_runtime::abi_2::{Confirm, Hole, Marker, NameKind, Text};
 
-use super::{Alternative, NodeKey, Piece, Position, Table, Turn};
+use super::{Alternative, NodeKey, Offered, Piece, Position, Table, Turn};
 use crate::text;
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition, Until};
@@ -14,7 +14,7 @@ impl Turn<'_> {
     pub(super) fn table(&mut self, key: NodeKey) -> Rc<Table> {
         let key = match key {
             NodeKey::Text(at, _) => NodeKey::Text(at, 0),
-            NodeKey::Value(state, _) => NodeKey::Value(state, 0),
+            NodeKey::Value(state, names, _) => NodeKey::Value(state, names, 0),
             NodeKey::Named(state, name, _) => NodeKey::Named(state, name, 0),
             NodeKey::Position(_) => key,
         };
@@ -23,17 +23,22 @@ impl Turn<'_> {
         }
         let at = match key {
             NodeKey::Text(at, _) | NodeKey::Position(at) => at,
-            NodeKey::Value(state, _) | NodeKey::Named(state, ..) => Position::new(state),
+            NodeKey::Value(state, ..) | NodeKey::Named(state, ..) => Position::new(state),
         };
         let name = match key {
             NodeKey::Named(_, name, _) => self.names.get(name).cloned(),
             _ => None,
         };
+        let declared = match key {
+            NodeKey::Value(_, names, _) => self.declared.get(names).cloned().unwrap_or_default(),
+            _ => Vec::new(),
+        };
         let transitions = self.transitions(at);
+        let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).collect();
         let cores: Vec<Text> = transitions.iter().map(|(marker, _)| core(marker, name.as_deref())).collect();
         let mut stops: Vec<Stop<'_>> = Vec::new();
         let mut exits: Vec<Vec<Position>> = Vec::new();
-        for ((marker, transition), core) in transitions.into_iter().zip(&cores) {
+        for (((marker, transition), core), next) in transitions.into_iter().zip(&cores).zip(&next) {
             if core.is_empty() {
                 continue;
             }
@@ -46,7 +51,11 @@ impl Turn<'_> {
                 let confirm = match &marker.confirm {
                     // Only a part of the marker: what follows is the name.
                     Confirm::Next(_) if core.len() < marker.core.len() => Vec::new(),
-                    Confirm::Next(cores) => cores.iter().map(|core| &**core).collect(),
+                    // Any name may come next.
+                    Confirm::Next(_) if next.iter().any(String::is_empty) => Vec::new(),
+                    Confirm::Next(cores) => {
+                        cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).collect()
+                    }
                     _ => Vec::new(),
                 };
                 stops.push(Stop { core, confirm, peek: !marker.take });
@@ -57,6 +66,29 @@ impl Turn<'_> {
         let table = Rc::new(Table { until: Until::new(&stops), exits });
         self.tables.insert(key, Rc::clone(&table));
         table
+    }
+
+    /// The texts with names that confirm a marker, with and without a space beside the names. If the names are not known:
+    /// what stands before them.
+    fn next_names(&self, marker: &Marker, declared: &[String]) -> Vec<String> {
+        let mut texts = Vec::new();
+        for next in marker.names.iter() {
+            let names: Vec<&String> = match (next.kind, &self.limits.offered) {
+                (NameKind::Argument, _) => declared.iter().collect(),
+                (NameKind::Function, Some(Offered::These(tools))) => tools.iter().map(|tool| &tool.name).collect(),
+                (NameKind::Function, _) => Vec::new(),
+            };
+            if names.is_empty() {
+                texts.push(next.before.to_string());
+            }
+            let before: &[&str] = if next.before.is_empty() { &[""] } else { &["", " "] };
+            for (name, space) in names.iter().flat_map(|name| before.iter().map(move |space| (name, space))) {
+                for gap in ["", " "] {
+                    texts.push([&next.before, *space, name.as_str(), gap, &next.after].concat());
+                }
+            }
+        }
+        texts
     }
 
     /// The alternatives of one state of the automaton.
@@ -104,7 +136,7 @@ impl Turn<'_> {
                 NodeKey::Position(at)
             }
             NodeKey::Text(at, _) => NodeKey::Text(at, index),
-            NodeKey::Value(state, _) => NodeKey::Value(state, index),
+            NodeKey::Value(state, names, _) => NodeKey::Value(state, names, index),
             NodeKey::Named(state, name, _) => NodeKey::Named(state, name, index),
             NodeKey::Position(at) => NodeKey::Position(at),
         }

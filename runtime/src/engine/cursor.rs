@@ -5,6 +5,7 @@
 use super::input::Input;
 use super::layout::{PendingLayout, trailing_layout, trim_before};
 use super::name::NameProgress;
+use super::next_name::Names;
 use super::search::{Candidate, Searcher};
 use crate::inline_string::InlineString;
 use crate::limits::MAX_SPACE;
@@ -87,10 +88,10 @@ impl Cursor {
     }
 
     /// Takes text up to one of `markers`, and the marker.
-    pub(super) fn until(&mut self, input: &Input<'_>, markers: &Markers) -> Stretch {
+    pub(super) fn until(&mut self, input: &Input<'_>, markers: &Markers, names: Names<'_>) -> Stretch {
         let from = self.pos;
         self.search.from = self.search.from.max(from);
-        let (at, found) = match self.search.find(input.bytes, markers, input.last) {
+        let (at, found) = match self.search.find(input.bytes, markers, names, input.last) {
             Candidate::Full { index, at } => (at, Some(index)),
             Candidate::Partial { at } => (at, None),
             Candidate::None => (input.bytes.len(), None),
@@ -136,7 +137,7 @@ impl Cursor {
                 return Found::Wait;
             }
         }
-        match self.search.compare(input.bytes, at, markers, input.last) {
+        match self.search.compare(input.bytes, at, markers, Names::ANY, input.last) {
             Candidate::Full { index, .. } => {
                 let marker = &markers.list()[index];
                 let end = trim_before(&input.bytes[pos..at], &marker.before);
@@ -159,8 +160,10 @@ impl Cursor {
             let at = start + self.name.read();
             let Some(&byte) = input.bytes.get(at) else { break };
             self.search.work.add(1);
-            if markers.begins.firsts.has(byte) && markers.may_begin(input.bytes, at) {
-                match self.search.compare(input.bytes, at, markers, input.last) {
+            // White space before a name is no marker.
+            let leading = byte.is_ascii_whitespace() && self.name.is_blank();
+            if markers.begins.firsts.has(byte) && markers.may_begin(input.bytes, at) && !leading {
+                match self.search.compare(input.bytes, at, markers, Names::ANY, input.last) {
                     Candidate::Full { index, .. } => return self.end_name(input, start, at, markers, index),
                     Candidate::Partial { .. } => return (Found::Wait, None),
                     Candidate::None => {}

@@ -10,6 +10,7 @@ use super::emitter::Sink;
 use super::fast_path::FastPath;
 use super::input::Input;
 use super::memory::Memory;
+use super::next_name::Names;
 use super::value_readers::Reading;
 use crate::fast_paths;
 use crate::limits::PIECE;
@@ -37,7 +38,7 @@ impl<'a> Io<'a> {
 
     /// Reads plain text of a channel, up to one of `markers`.
     pub fn text(&mut self, channel: Channel, markers: &Markers) -> Found {
-        let Some(stretch) = self.until(markers) else { return Found::Wait };
+        let Some(stretch) = self.until(markers, Names::ANY) else { return Found::Wait };
         if stretch.from < stretch.to {
             self.memory.emitter.text(channel, &self.input, stretch.from, stretch.to, self.sink);
         }
@@ -51,7 +52,9 @@ impl<'a> Io<'a> {
 
     /// Reads the raw text of an argument's value, up to one of `markers`. [`argument`](Self::argument) announced it.
     pub fn value(&mut self, markers: &Markers) -> Found {
-        let Some(stretch) = self.until(markers) else { return Found::Wait };
+        let tool = self.memory.calls.open.as_ref().and_then(|call| call.tool);
+        let names = Names::of(&self.options.tools, tool);
+        let Some(stretch) = self.until(markers, names) else { return Found::Wait };
         if stretch.from < stretch.to {
             self.feed_tagged(stretch.from, stretch.to);
         }
@@ -93,8 +96,8 @@ impl<'a> Io<'a> {
 
     /// Takes text up to one of `markers`. `None` while more text is needed to tell where it begins.
     #[inline]
-    fn until(&mut self, markers: &Markers) -> Option<Stretch> {
-        self.skip_layout().then(|| self.memory.cursor.until(&self.input, markers))
+    fn until(&mut self, markers: &Markers, names: Names<'_>) -> Option<Stretch> {
+        self.skip_layout().then(|| self.memory.cursor.until(&self.input, markers, names))
     }
 
     /// Takes white space that belongs to the last marker. `false` while more text is needed.

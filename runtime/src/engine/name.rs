@@ -19,6 +19,11 @@ impl NameProgress {
         self.read
     }
 
+    /// Whether the name has not begun yet.
+    pub(super) fn is_blank(&self) -> bool {
+        !self.begun
+    }
+
     /// Takes the next byte. If the byte shows that the text is no name: the offset where it stops being one.
     pub(super) fn take(&mut self, byte: u8) -> Option<usize> {
         let at = self.read;

@@ -6,6 +6,7 @@ use super::fast_path::{FastPath, Read, Taken};
 use super::input::{Chunk, Input};
 use super::io::Io;
 use super::memory::Memory;
+use super::next_name::Names;
 use super::pieces::Fed;
 use super::search::Candidate;
 use super::value_readers::{Reading, ValueReaders};
@@ -134,7 +135,7 @@ impl Io<'_> {
     pub(super) fn stop(&mut self, stops: &Markers) -> Stop {
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         let at = cursor.pos;
-        match cursor.search.compare(self.input.bytes, at, stops, self.input.last) {
+        match cursor.search.compare(self.input.bytes, at, stops, Names::ANY, self.input.last) {
             Candidate::None => Stop::None,
             Candidate::Partial { .. } => Stop::Found(Found::Wait),
             Candidate::Full { index, .. } => {

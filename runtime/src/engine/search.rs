@@ -3,11 +3,12 @@
 //!
 //! It must not know what a marker means, and it does not move the cursor.
 
+use super::next_name::{NameProbe, Names};
 use crate::fast_paths;
-use crate::program::{Confirm, MAX_MARKERS, Marker, Markers};
+use crate::program::{Confirm, MAX_MARKERS, Marker, Markers, Text};
 
 /// How much white space may stand between a marker and what confirms it, in bytes.
-const CONFIRM_SPACE: usize = 64;
+pub(super) const CONFIRM_SPACE: usize = 64;
 
 /// If this many places in a row looked like a marker and were none, ...
 const MISSES: usize = 16;
@@ -84,7 +85,7 @@ impl Searcher {
 
     /// The first marker in `text` at or after `from`. With `last` the text is over: the beginning of a marker at its end is
     /// no marker.
-    pub(super) fn find(&mut self, text: &[u8], markers: &Markers, last: bool) -> Candidate {
+    pub(super) fn find(&mut self, text: &[u8], markers: &Markers, names: Names<'_>, last: bool) -> Candidate {
         let start = self.from;
         let (mut misses, mut patience) = (0, MISSES);
         loop {
@@ -98,7 +99,7 @@ impl Searcher {
                 self.from = at;
             }
             if self.probe.is_some() || markers.may_begin(text, self.from) {
-                match self.compare(text, self.from, markers, last) {
+                match self.compare(text, self.from, markers, names, last) {
                     Candidate::None => {}
                     found => return found,
                 }
@@ -137,7 +138,14 @@ impl Searcher {
     /// Which marker begins exactly at `at`: the longest, as soon as no longer one can still come. If more text is needed, what
     /// was compared is remembered.
     #[inline]
-    pub(super) fn compare(&mut self, text: &[u8], at: usize, markers: &Markers, last: bool) -> Candidate {
+    pub(super) fn compare(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        markers: &Markers,
+        names: Names<'_>,
+        last: bool,
+    ) -> Candidate {
         if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
             self.probe = None;
             if let Some(index) = fast_paths::attempt(|| compare_at_once(text, at, markers, &mut self.work)) {
@@ -145,14 +153,21 @@ impl Searcher {
                 return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
             }
         }
-        self.compare_in_pieces(text, at, markers, last)
+        self.compare_in_pieces(text, at, markers, names, last)
     }
 
     /// The general comparison, which can stop at any byte.
     #[inline(never)]
-    fn compare_in_pieces(&mut self, text: &[u8], at: usize, markers: &Markers, last: bool) -> Candidate {
+    fn compare_in_pieces(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        markers: &Markers,
+        names: Names<'_>,
+        last: bool,
+    ) -> Candidate {
         let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
-        let verdict = probe.go_on(text, markers, last, &mut self.work);
+        let verdict = probe.go_on(text, markers, names, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
             self.from = at;
             self.probe = Some(probe);
@@ -183,6 +198,9 @@ fn compare_at_once(text: &[u8], at: usize, markers: &Markers, work: &mut Work) -
         };
         if !alike || !rest.starts_with(core) {
             continue;
+        }
+        if !marker.names.is_empty() {
+            return None;
         }
         if !confirmed_at_once(&rest[core.len()..], &marker.confirm, work)? {
             continue;
@@ -246,6 +264,10 @@ struct Confirming {
     read: usize,
     /// The cores that begin with those bytes.
     alive: u64,
+    /// None of the cores follows.
+    refused: bool,
+    /// A name that may follow.
+    name: NameProbe,
 }
 
 /// The bits of the first `count` members of a list.
@@ -274,7 +296,7 @@ impl Probe {
     }
 
     #[inline(never)]
-    fn go_on(&mut self, text: &[u8], markers: &Markers, last: bool, work: &mut Work) -> Candidate {
+    fn go_on(&mut self, text: &[u8], markers: &Markers, names: Names<'_>, last: bool, work: &mut Work) -> Candidate {
         let list = markers.list();
         let rest = &text[self.at + self.read..];
         let (mut alive, mut compared) = (0, 0);
@@ -299,7 +321,7 @@ impl Probe {
             self.read += rest.len();
         }
         for index in members(self.waiting) {
-            let Some(counts) = self.confirm(text, index, &list[index], last, work) else { continue };
+            let Some(counts) = self.confirm(text, index, &list[index], names, last, work) else { continue };
             self.waiting &= !(1 << index);
             // Another marker can be compared next.
             self.confirming.take_if(|so_far| so_far.marker == index);
@@ -325,13 +347,21 @@ impl Probe {
 
     /// Whether what follows confirms a marker; `None` while more text is needed to tell.
     #[inline(never)]
-    fn confirm(&mut self, text: &[u8], index: usize, marker: &Marker, last: bool, work: &mut Work) -> Option<bool> {
+    fn confirm(
+        &mut self,
+        text: &[u8],
+        index: usize,
+        marker: &Marker,
+        names: Names<'_>,
+        last: bool,
+        work: &mut Work,
+    ) -> Option<bool> {
         let cores = match &marker.confirm {
             Confirm::Nothing => return Some(true),
             Confirm::Next(cores) => &**cores,
             Confirm::End => &[],
         };
-        let new = || Confirming { marker: index, space: 0, read: 0, alive: all(cores.len()) };
+        let new = || Confirming::new(index, cores.len());
         // Only for one marker the progress is kept; the others are compared anew.
         let mut other;
         let so_far = match &mut self.confirming {
@@ -341,40 +371,55 @@ impl Probe {
             }
             so_far => so_far.get_or_insert_with(new),
         };
-        let after = self.at + marker.core.len();
-        loop {
-            let Some(&byte) = text.get(after + so_far.space + so_far.read) else {
-                return match (last, so_far.read) {
+        let after = text.get(self.at + marker.core.len()..).unwrap_or_default();
+        let follows = so_far.follows(after, cores, marker.is_space(), last, work);
+        if follows == Some(true) || marker.names.is_empty() {
+            return follows;
+        }
+        match so_far.name.follows(after, marker, names, last, work) {
+            Some(false) => follows,
+            named => named,
+        }
+    }
+}
+
+impl Confirming {
+    fn new(marker: usize, cores: usize) -> Self {
+        Self { marker, space: 0, read: 0, alive: all(cores), refused: false, name: NameProbe::default() }
+    }
+
+    /// Whether one of the cores follows, or the end of the text. With `exact`, no white space may stand before it.
+    fn follows(&mut self, after: &[u8], cores: &[Text], exact: bool, last: bool, work: &mut Work) -> Option<bool> {
+        while !self.refused {
+            let Some(&byte) = after.get(self.space + self.read) else {
+                return match (last, self.read) {
                     (true, 0) => Some(true),
                     (true, _) => Some(false),
                     (false, _) => None,
                 };
             };
             work.add(1);
-            if so_far.read == 0 && byte.is_ascii_whitespace() {
-                so_far.space += 1;
-                if so_far.space > CONFIRM_SPACE {
-                    return Some(false);
-                }
+            if self.read == 0 && byte.is_ascii_whitespace() && !exact {
+                self.space += 1;
+                self.refused = self.space > CONFIRM_SPACE;
                 continue;
             }
-            so_far.read += 1;
+            self.read += 1;
             let mut alive = 0;
-            for core in members(so_far.alive) {
+            for core in members(self.alive) {
                 let bytes = cores[core].as_bytes();
-                if bytes.get(so_far.read - 1) != Some(&byte) {
+                if bytes.get(self.read - 1) != Some(&byte) {
                     continue;
                 }
-                if bytes.len() == so_far.read {
+                if bytes.len() == self.read {
                     return Some(true);
                 }
                 alive |= 1 << core;
             }
-            so_far.alive = alive;
-            if alive == 0 {
-                return Some(false);
-            }
+            self.alive = alive;
+            self.refused = alive == 0;
         }
+        Some(false)
     }
 }
 
@@ -394,16 +439,16 @@ mod tests {
     );
 
     fn find(text: &[u8], last: bool) -> Candidate {
-        let whole = Searcher::default().find(text, &MARKERS, last);
+        let whole = Searcher::default().find(text, &MARKERS, Names::ANY, last);
         // However the text is cut, the answer is the same.
         let mut searcher = Searcher::default();
         for end in 0..text.len() {
-            if let full @ Candidate::Full { .. } = searcher.find(&text[..end], &MARKERS, false) {
+            if let full @ Candidate::Full { .. } = searcher.find(&text[..end], &MARKERS, Names::ANY, false) {
                 assert_eq!(full, whole, "{} at {end}", text.escape_ascii());
                 return whole;
             }
         }
-        assert_eq!(searcher.find(text, &MARKERS, last), whole, "{}", text.escape_ascii());
+        assert_eq!(searcher.find(text, &MARKERS, Names::ANY, last), whole, "{}", text.escape_ascii());
         whole
     }
 
@@ -420,7 +465,7 @@ mod tests {
     #[test]
     fn of_two_alike_the_first_counts_if_it_does() {
         static MARKERS: Markers = Markers::new(const { &[Marker::new("<s>").at_end(), Marker::new("<s>")] });
-        let find = |text: &[u8], last| Searcher::default().find(text, &MARKERS, last);
+        let find = |text: &[u8], last| Searcher::default().find(text, &MARKERS, Names::ANY, last);
         assert_eq!(find(b"<s>", false), Candidate::Partial { at: 0 });
         assert_eq!(find(b"<s>\n", true), Candidate::Full { index: 0, at: 0 });
         assert_eq!(find(b"<s>\nx", false), Candidate::Full { index: 1, at: 0 });

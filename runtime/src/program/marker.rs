@@ -19,6 +19,8 @@ pub struct Marker {
     pub take: bool,
     /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.
     pub named: Option<usize>,
+    /// The names that confirm the marker too, with what stands beside them.
+    pub names: List<NextName>,
 }
 
 impl Marker {
@@ -31,6 +33,7 @@ impl Marker {
             confirm: Confirm::Nothing,
             take: true,
             named: None,
+            names: Cow::Borrowed(&[]),
         }
     }
 
@@ -45,6 +48,17 @@ impl Marker {
     pub const fn followed_by(mut self, cores: &'static [Text]) -> Self {
         set(&mut self.confirm, Confirm::Next(Cow::Borrowed(cores)));
         self
+    }
+
+    /// Lets names confirm the marker too.
+    pub const fn or_named(mut self, names: &'static [NextName]) -> Self {
+        set(&mut self.names, Cow::Borrowed(names));
+        self
+    }
+
+    /// Whether the core is white space. Then nothing may stand between it and what confirms it.
+    pub(crate) fn is_space(&self) -> bool {
+        self.core.bytes().all(|byte| byte.is_ascii_whitespace())
     }
 
     /// Requires that the end of the text follows; white space may stand between.
@@ -77,6 +91,34 @@ impl Marker {
         self.take = false;
         self
     }
+}
+
+/// A name that confirms a marker, with the punctuation beside it: the name of an argument that the tool declares, or of a
+/// function that is offered. If nothing is declared or offered, any name does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextName {
+    /// What is named.
+    pub kind: NameKind,
+    /// The text between the marker and the name; often empty.
+    pub before: Text,
+    /// The text after the name, on the same line. Never empty.
+    pub after: Text,
+}
+
+impl NextName {
+    /// A name between these texts.
+    pub const fn new(kind: NameKind, before: &'static str, after: &'static str) -> Self {
+        Self { kind, before: Cow::Borrowed(before), after: Cow::Borrowed(after) }
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// An argument of the open call.
+    Argument,
+    /// A function.
+    Function,
 }
 
 /// What must follow a marker before it counts.

@@ -107,7 +107,7 @@ impl Markers {
             let core = as_str(&list[at].core).as_bytes();
             if !core.is_empty() {
                 firsts = firsts.with(core[0]);
-                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { second_bytes(&list[at].confirm) };
+                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { second_bytes(&list[at]) };
                 pairs = pairs.with(core[0], &seconds);
             }
             if core.len() > longest {
@@ -164,8 +164,8 @@ impl Markers {
 }
 
 /// The bytes that may follow a marker of one byte.
-const fn second_bytes(confirm: &Confirm) -> ByteSet {
-    let cores = match confirm {
+const fn second_bytes(marker: &Marker) -> ByteSet {
+    let cores = match &marker.confirm {
         Confirm::Nothing => return ByteSet::ALL,
         Confirm::Next(cores) => as_slice(cores),
         Confirm::End => &[],
@@ -178,6 +178,13 @@ const fn second_bytes(confirm: &Confirm) -> ByteSet {
             return ByteSet::ALL;
         }
         bytes = bytes.with(core[0]);
+        at += 1;
+    }
+    let names = as_slice(&marker.names);
+    let mut at = 0;
+    while at < names.len() {
+        let before = as_str(&names[at].before).as_bytes();
+        bytes = if before.is_empty() { bytes.union(ByteSet::NAME) } else { bytes.with(before[0]) };
         at += 1;
     }
     bytes

@@ -34,6 +34,11 @@ impl Arguments {
         self.find(argument).map_or(self.others, |at| self.named[at].1)
     }
 
+    /// Whether the schema names an argument, or names none at all.
+    pub(super) fn may_have(&self, argument: &str) -> bool {
+        self.named.is_empty() || self.find(argument).is_ok()
+    }
+
     /// The position of a name, or the one where it has to be inserted.
     fn find(&self, name: &str) -> Result<usize, usize> {
         self.named.binary_search_by(|(known, _)| known.as_str().cmp(name))

@@ -72,7 +72,10 @@ pub fn states(program: &Program) -> Vec<StateView> {
             before: marker.before.to_string(),
             after: marker.after.to_string(),
             confirmed_by: match &marker.confirm {
-                Confirm::Next(cores) => cores.iter().map(ToString::to_string).collect(),
+                Confirm::Next(cores) => {
+                    let names = marker.names.iter().map(|name| format!("{}NAME{}", name.before, name.after));
+                    cores.iter().map(ToString::to_string).chain(names).collect()
+                }
                 Confirm::Nothing | Confirm::End => Vec::new(),
             },
             at_the_end: marker.confirm == Confirm::End,

@@ -1,0 +1,189 @@
+//! Names that confirm a marker: a value without a closer of its own ends where the name of another argument follows. Which
+//! names count is said by the tools that are offered.
+//!
+//! It must not look for markers; it is told where one ends.
+
+use super::search::{CONFIRM_SPACE, Work};
+use crate::byte_set::ByteSet;
+use crate::limits::MAX_NAME;
+use crate::program::{Marker, NameKind, NextName};
+use crate::tools::Tools;
+
+/// The names that count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    tools: Option<&'a Tools>,
+    /// The tool of the open call, by its position.
+    tool: Option<usize>,
+}
+
+impl<'a> Names<'a> {
+    /// Any name counts.
+    pub(super) const ANY: Self = Self { tools: None, tool: None };
+
+    /// The offered functions, and the arguments of the tool at this position.
+    pub(super) fn of(tools: &'a Tools, tool: Option<usize>) -> Self {
+        Self { tools: Some(tools), tool }
+    }
+
+    fn has(self, kind: NameKind, name: &[u8]) -> bool {
+        let (Some(tools), Ok(name)) = (self.tools, std::str::from_utf8(name)) else { return self.tools.is_none() };
+        match kind {
+            NameKind::Argument => self.tool.is_none_or(|tool| tools.may_have(tool, name)),
+            NameKind::Function => tools.is_empty() || tools.get(name).is_some(),
+        }
+    }
+}
+
+/// How far the text behind a marker was compared with the names that may follow, one after the other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NameProbe {
+    /// Which of them is compared.
+    which: usize,
+    /// How many bytes were compared with it.
+    read: usize,
+    part: Part,
+    /// Where the name begins, and later where it ends.
+    from: usize,
+}
+
+/// The part of a name and its surroundings that is compared.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// What stands before the name, from this byte on.
+    Before(usize),
+    Space,
+    Name,
+    Gap,
+    /// What stands after the name, from this byte on.
+    After(usize),
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self::Before(0)
+    }
+}
+
+impl NameProbe {
+    /// Whether one of the names of `marker` follows; `None` while more text is needed to tell. `after` is the text behind the
+    /// marker.
+    pub(super) fn follows(
+        &mut self,
+        after: &[u8],
+        marker: &Marker,
+        names: Names<'_>,
+        last: bool,
+        work: &mut Work,
+    ) -> Option<bool> {
+        while let Some(next) = marker.names.get(self.which) {
+            match self.compare(after, next, marker.is_space(), names, work) {
+                Some(true) => return Some(true),
+                None if !last => return None,
+                _ => *self = Self { which: self.which + 1, ..Self::default() },
+            }
+        }
+        Some(false)
+    }
+
+    /// With `exact`, no white space may stand before the name.
+    fn compare(
+        &mut self,
+        after: &[u8],
+        next: &NextName,
+        exact: bool,
+        names: Names<'_>,
+        work: &mut Work,
+    ) -> Option<bool> {
+        loop {
+            let &byte = after.get(self.read)?;
+            let space = byte.is_ascii_whitespace() && self.read < self.from + CONFIRM_SPACE;
+            let expected = |text: &str, at: usize| text.as_bytes().get(at).copied();
+            let (read, part) = match self.part {
+                Part::Before(at) => match expected(&next.before, at) {
+                    Some(expected) if expected == byte => (true, Part::Before(at + 1)),
+                    Some(_) if at == 0 && space && !exact => (true, self.part),
+                    Some(_) => return Some(false),
+                    None => (false, Part::Space),
+                },
+                Part::Space if space && !exact => (true, self.part),
+                Part::Space => {
+                    self.from = self.read;
+                    (false, Part::Name)
+                }
+                Part::Name if ByteSet::NAME.has(byte) => {
+                    if self.read - self.from >= MAX_NAME {
+                        return Some(false);
+                    }
+                    (true, self.part)
+                }
+                Part::Name => {
+                    if self.read == self.from || !names.has(next.kind, &after[self.from..self.read]) {
+                        return Some(false);
+                    }
+                    self.from = self.read;
+                    (false, Part::Gap)
+                }
+                Part::Gap if space && !matches!(byte, b'\n' | b'\r') => (true, self.part),
+                Part::Gap => (false, Part::After(0)),
+                Part::After(at) => match expected(&next.after, at) {
+                    Some(expected) if expected == byte && at + 1 == next.after.len() => return Some(true),
+                    Some(expected) if expected == byte => (true, Part::After(at + 1)),
+                    _ => return Some(false),
+                },
+            };
+            self.part = part;
+            if read {
+                self.read += 1;
+                work.add(1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_letters_digits_and_joints() {
+        for byte in 0..=u8::MAX {
+            let joint = matches!(byte, b'_' | b'-' | b'.');
+            assert_eq!(ByteSet::NAME.has(byte), byte.is_ascii_alphanumeric() || joint || byte >= 0x80, "{byte}");
+        }
+    }
+
+    #[test]
+    fn a_name_counts_with_what_stands_beside_it() {
+        const LINE: &[NextName] = &[NextName::new(NameKind::Argument, "", "=")];
+        const LIST: &[NextName] =
+            &[NextName::new(NameKind::Argument, "", "="), NextName::new(NameKind::Function, ",", "(")];
+        let line = Marker::new("\n").or_named(LINE);
+        let list = Marker::new(")").or_named(LIST);
+        for (marker, after, expected) in [
+            (&line, "city = x", Some(true)),
+            (&line, "city=", Some(true)),
+            (&line, "city ", None),
+            (&line, "the city = x", Some(false)),
+            (&line, " city = x", Some(false)),
+            (&line, "city\n=", Some(false)),
+            (&line, "= x", Some(false)),
+            (&list, " city =", Some(true)),
+            (&list, " , \n find(", Some(true)),
+            (&list, ", find", None),
+            (&list, ", find it", Some(false)),
+            (&list, ") ", Some(false)),
+        ] {
+            let mut probe = NameProbe::default();
+            let mut found = None;
+            // However the text is cut, the answer is the same.
+            for end in 0..=after.len() {
+                found = probe.follows(&after.as_bytes()[..end], marker, Names::ANY, false, &mut Work::default());
+                if found.is_some() {
+                    break;
+                }
+            }
+            assert_eq!(found, expected, "{after}");
+        }
+    }
+}
