@@ -140,7 +140,9 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         suffix_length = before_closers;
     }
     let (value_suffix, separator) = rest.split_at(suffix_length);
-    if value_suffix.trim().is_empty() && !literal && alone.again.is_none() {
+    // A value may end at a line break, or at a separator that the name of an argument follows.
+    let ends = !value_suffix.trim().is_empty() || value_suffix.contains('\n') || !separator.trim().is_empty();
+    if !ends && !literal && alone.again.is_none() {
         return gap(Experiment::A2, "a marker after each argument's value", quoted(step));
     }
     let head_rest = &head[..head.len() - prefix_length];
