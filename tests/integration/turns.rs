@@ -17,11 +17,6 @@ use unjinja_spec::{FormatSpec, ReasoningMode, Status, ToolFormat};
 
 /// Templates of which some turns are not read back: how many at most, and why.
 const KNOWN: &[(&str, usize, &str)] = &[
-    ("toolace-vllm.jinja", 18, "values have neither escapes nor an end"),
-    ("baseten-llama-3.2-3b-instruct-pythonic-hub.jinja", 18, "values have neither escapes nor an end"),
-    ("llama3.2-pythonic-vllm.jinja", 18, "values have neither escapes nor an end"),
-    ("minimax-like-template-rapidmlx.jinja", 18, "values have no escapes and end at a line break, which they may hold"),
-    ("qwen3-like-template-rapidmlx.jinja", 18, "values have no escapes and end at a line break, which they may hold"),
     ("spitfire4794-supra-arith-hub.jinja", 4, "only a line break stands between reasoning and answer"),
     ("unsloth-gptoss.jinja", 3, "an answer beside a call is written as reasoning"),
 ];

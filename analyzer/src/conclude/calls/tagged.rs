@@ -126,7 +126,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     let prefix_length = text::common_suffix(head, step).max(unfinished(head, step));
     let shorter = head.len() - belongs_to_name;
     let prefix_length = match head[head.len() - prefix_length.min(shorter)..].trim() {
-        "" => prefix_length,
+        "" if !head[head.len() - prefix_length..].trim().is_empty() => prefix_length,
         _ => prefix_length.min(shorter),
     };
     let name_prefix = &step[step.len() - prefix_length..];
