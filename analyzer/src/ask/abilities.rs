@@ -73,6 +73,14 @@ pub(crate) fn capabilities(abilities: &[Ability], calls: Option<&CallTurns>, rea
 impl CallTurns {
     /// Whether the template refuses a call beside content that is null, or prints the null.
     pub(crate) fn refuses_null(&self) -> bool {
-        self.null.as_ref().map_or(true, |turn| turn.text.contains("None") || turn.text.contains("null"))
+        self.null.as_ref().map_or(true, |turn| ["None", "null"].iter().any(|word| has_word(&turn.text, word)))
     }
+}
+
+/// Whether a word stands in a text, other than in the middle of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let inside = text[..at].ends_with(char::is_alphabetic) && text[at + word.len()..].starts_with(char::is_alphabetic);
+        !inside
+    })
 }
