@@ -400,7 +400,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
     "cfb5145d088bd906b47f53be3119e354f310473c2c4003b18a746efa0471cada",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
-    "5809f82feffda01e78ea0fb5c4a296c5406c74a7de4edc9f9079848a97e23b27",
+    "2f547966cfb372af08a9a8ca32e9cf4f81368767e14fade07c7bff2f66e8705e",
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
     "32373e0fa728ab6df9f5c26577fb3f0d60c190f1db65d973695ad81af143bce7",
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
@@ -440,7 +440,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "mimo_vl"))]
     "3e14abbccf9dac168cddd86994cd4262f958b9b264d2c893a6ff7ad3b9f293cd",
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
-    "b598f8fb0f625cfb587a87a701aeb9261b2278c483901576b84b5246848b75a6",
+    "1547008ba20e45ca0e3ff16fc60a2741eece0a51c788d59806b91f447549d84c",
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
     "b334a7d2429b6331a20ef0229e9c4876a2ed42c212b45eb36158fd02998012f7",
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]

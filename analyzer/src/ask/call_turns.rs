@@ -34,7 +34,7 @@ pub(crate) struct CallTurns {
 impl CallTurns {
     /// Whether the template refuses a call beside content that is null, or prints the null.
     pub(crate) fn refuses_null(&self) -> bool {
-        self.null.as_ref().map_or(true, |turn| turn.text.contains("None") || turn.text.contains("null"))
+        self.null.as_ref().map_or(true, |turn| ["None", "null"].iter().any(|word| has_word(&turn.text, word)))
     }
 }
 
@@ -43,4 +43,13 @@ pub(super) fn shows_call(turn: &Turn, number: usize) -> bool {
     [Part::Name(number), Part::Key(number, 0), Part::Value(number, 0)]
         .into_iter()
         .all(|part| turn.first(part).is_some())
+}
+
+/// Whether a word stands in a text, other than in the middle of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let inside =
+            text[..at].ends_with(char::is_alphabetic) && text[at + word.len()..].starts_with(char::is_alphabetic);
+        !inside
+    })
 }

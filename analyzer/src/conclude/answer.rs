@@ -144,6 +144,10 @@ fn split_end(o: &Observed, after: &str, start: &str, content: &Content) -> (Stri
     if content.mode != ContentMode::AlwaysWrapped {
         return (String::new(), end.to_owned());
     }
+    if let Some(closer) = closer_beside_calls(o, end) {
+        let (closer, end) = end.split_at(closer);
+        return (closer.to_owned(), end.to_owned());
+    }
     let tail = o.calls.as_ref().map(|calls| calls.one.text.as_str());
     let cut = match tail.map_or(0, |tail| common_end(end, tail)) {
         0 => text::tags(end).first().map_or(0, |tag| end.find(tag).map_or(0, |at| at + tag.len())),
@@ -155,6 +159,16 @@ fn split_end(o: &Observed, after: &str, start: &str, content: &Content) -> (Stri
     } else {
         (String::new(), end.to_owned())
     }
+}
+
+/// The length of what follows an answer whether or not calls come after it, if that is a part of `end`, with whole tags.
+fn closer_beside_calls(o: &Observed, end: &str) -> Option<usize> {
+    let turn = o.calls.as_ref()?.after_answer.as_ref()?;
+    let content = turn.only(Part::Content)?;
+    let common = &end[..text::common_prefix(end, &turn.text[content.end..])];
+    let tag = text::tags(common).pop()?;
+    let closer = common.rfind(tag)? + tag.len();
+    (!end[closer..].trim().is_empty()).then_some(closer)
 }
 
 /// The longest end of `end` that `tail` ends with, or else holds.

@@ -88,6 +88,10 @@ pub struct Behaviour {
     pub refuses: bool,
     /// Whether content is printed without checking that there is any.
     pub prints_null: bool,
+    /// Whether the template counts the calls where the spec has an id between name and arguments, from `first_id`.
+    pub counts_calls: bool,
+    /// Whether a turn with calls has the markers of an answer even if there is no answer.
+    pub empty_wrapper: bool,
     /// Whether an answer is trimmed.
     pub trims: bool,
 }

@@ -79,14 +79,38 @@ fn one(drawn: &Drawn) -> Vec<Node> {
     let mut nodes = vec![text(&tools.per_call_start)];
     match tools.format {
         ToolFormat::None => {}
-        ToolFormat::JsonNative if drawn.behaviour.by_hand => by_hand(drawn, &mut nodes),
+        ToolFormat::JsonNative if drawn.behaviour.by_hand => {
+            nodes.extend(name_before(drawn));
+            by_hand(drawn, &mut nodes);
+        }
         ToolFormat::JsonNative => {
+            nodes.extend(name_before(drawn));
             nodes.push(Node::Words(printed(&format!("({})", dictionary(drawn)), tools.uses_python_dicts)))
         }
         _ => tagged(drawn, &mut nodes),
     }
     nodes.push(text(&tools.per_call_end));
     nodes
+}
+
+/// The name before an object that holds it too.
+fn name_before(drawn: &Drawn) -> Vec<Node> {
+    let function = &drawn.spec.tools.function;
+    if function.name_suffix.is_empty() {
+        return Vec::new();
+    }
+    vec![text(&function.name_prefix), Node::Words(of_function(drawn, "name")), text(&function.name_suffix)]
+}
+
+/// The arguments as JSON text.
+fn as_text(drawn: &Drawn) -> String {
+    let arguments = of_function(drawn, "arguments");
+    format!("({arguments} if {arguments} is string else {arguments} | tojson)")
+}
+
+/// The number of a call, as an expression.
+fn number(drawn: &Drawn) -> String {
+    if drawn.behaviour.first_id == 0 { "number".to_owned() } else { "(number + 1)".to_owned() }
 }
 
 /// The arguments as one object.
@@ -109,9 +133,10 @@ fn arguments(drawn: &Drawn) -> Node {
 /// A call's keys with the expressions of their values.
 fn fields(drawn: &Drawn, keys: &[String]) -> Vec<(String, String)> {
     let tools = &drawn.spec.tools;
-    let number = if drawn.behaviour.first_id == 0 { "number".to_owned() } else { "(number + 1)".to_owned() };
+    let number = number(drawn);
     let value = |key: &String| match key {
         key if *key == tools.name_field => of_function(drawn, "name"),
+        key if *key == tools.args_field && tools.args_as_text => as_text(drawn),
         key if *key == tools.args_field => of_function(drawn, "arguments"),
         key if *key == tools.id_field => drawn.style.get("call", "id"),
         key if *key == tools.gen_id_field && drawn.behaviour.id_is_text => format!("({number} | string)"),
@@ -172,7 +197,9 @@ fn by_hand(drawn: &Drawn, nodes: &mut Vec<Node>) {
 
 fn field(drawn: &Drawn, nodes: &mut Vec<Node>, key: &str, value: String) {
     let tools = &drawn.spec.tools;
-    if key == tools.args_field {
+    if key == tools.args_field && tools.args_as_text {
+        nodes.push(Node::Words(format!("{} | tojson", as_text(drawn))));
+    } else if key == tools.args_field {
         nodes.push(arguments(drawn));
     } else if key == tools.gen_id_field && !drawn.behaviour.id_is_text {
         nodes.push(Node::Value(value));
@@ -188,8 +215,11 @@ fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
     let tools = &drawn.spec.tools;
     let id = |position| {
         let there = tools.call_id.position == position;
-        let pieces =
-            [text(&tools.call_id.prefix), Node::Words(drawn.style.get("call", "id")), text(&tools.call_id.suffix)];
+        let id = match drawn.behaviour.counts_calls {
+            true => Node::Value(number(drawn)),
+            false => Node::Words(drawn.style.get("call", "id")),
+        };
+        let pieces = [text(&tools.call_id.prefix), id, text(&tools.call_id.suffix)];
         pieces.into_iter().filter(move |_| there)
     };
     nodes.extend(id(CallIdPosition::PreFuncName));
@@ -226,8 +256,13 @@ fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
 
 fn argument(drawn: &Drawn) -> Vec<Node> {
     let arguments = &drawn.spec.tools.arguments;
+    if arguments.nested {
+        return vec![element(drawn)];
+    }
     let mut nodes = vec![text(&arguments.name_prefix), Node::Words("key".to_owned())];
-    if arguments.other_name_suffix.is_empty() {
+    if !arguments.type_prefix.is_empty() {
+        nodes.extend([text(&arguments.type_prefix), Node::Words(KIND.to_owned()), text(&arguments.type_suffix)]);
+    } else if arguments.other_name_suffix.is_empty() {
         nodes.push(text(&arguments.name_suffix));
     } else {
         let other = vec![text(&arguments.other_name_suffix)];
@@ -236,7 +271,55 @@ fn argument(drawn: &Drawn) -> Vec<Node> {
     nodes.push(text(&arguments.value_prefix));
     nodes.push(value(drawn));
     nodes.push(text(&arguments.value_suffix));
+    if !arguments.close_prefix.is_empty() {
+        nodes.extend([text(&arguments.close_prefix), Node::Words("key".to_owned()), text(&arguments.close_suffix)]);
+    }
     nodes
+}
+
+/// The JSON type of a value, as an expression.
+const KIND: &str = "'null' if value is none else 'boolean' if value is boolean else 'number' if value is number else \
+                    'string' if value is string else 'object' if value is mapping else 'array'";
+
+/// An argument as an element, its members or items as elements in turn: a recursive macro. What elements cannot tell is
+/// JSON: what is empty, a list of one item, and what holds a text that looks like JSON or an element.
+fn element(drawn: &Drawn) -> Node {
+    let arguments = &drawn.spec.tools.arguments;
+    let open = || [text(&arguments.name_prefix), Node::Words("key".to_owned()), text(&arguments.name_suffix)];
+    let close = || [text(&arguments.close_prefix), Node::Words("key".to_owned()), text(&arguments.close_suffix)];
+    let around = |inner: Node| open().into_iter().chain([inner]).chain(close()).collect::<Vec<_>>();
+    let items = |var: &str, of: &str, key: &str| Node::For {
+        var: var.to_owned(),
+        of: of.to_owned(),
+        index: None,
+        separator: String::new(),
+        body: vec![Node::Words(format!("element({key}, item)"))],
+    };
+    let clear = |of: &str, least: usize| {
+        let texts = format!("{of} | reject('mapping') | map('string') | map('trim') | map('first')");
+        format!("{of} | length > {least} and not ({texts} | select('in', ['', '[', '{{', '<']) | list)")
+    };
+    let other = either(
+        "value is string",
+        vec![Node::Words("value".to_owned())],
+        vec![Node::Words("value | tojson".to_owned())],
+    );
+    let branches = vec![
+        (
+            format!("value is mapping and {}", clear("value.values() | list", 0)),
+            around(items("inner, item", "value.items()", "inner")),
+        ),
+        (
+            format!("value is iterable and value is not string and value is not mapping and {}", clear("value", 1)),
+            vec![items("item", "value", "key")],
+        ),
+    ];
+    Node::Part {
+        name: "element".to_owned(),
+        parameters: vec![("key".to_owned(), "key".to_owned()), ("value".to_owned(), "value".to_owned())],
+        recursive: true,
+        body: vec![Node::If(branches, around(other))],
+    }
 }
 
 fn value(drawn: &Drawn) -> Node {
@@ -245,7 +328,11 @@ fn value(drawn: &Drawn) -> Node {
         return quoted(drawn);
     }
     let expression = tools.format == ToolFormat::CallExpression;
-    let string = Node::Words(if expression { "value | tojson".to_owned() } else { "value".to_owned() });
+    let mut string = Node::Words(if expression { "value | tojson".to_owned() } else { "value".to_owned() });
+    if tools.arguments.cdata {
+        let guarded = vec![text("<![CDATA["), string.clone(), text("]]>")];
+        string = either("'<' in value or '&' in value or '\\n' in value", guarded, vec![string]);
+    }
     match drawn.behaviour.literals {
         Literals::Json if expression => Node::Words("value | tojson".to_owned()),
         Literals::Json => either("value is string", vec![string], vec![Node::Words("value | tojson".to_owned())]),

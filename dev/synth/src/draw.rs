@@ -6,7 +6,7 @@ use unjinja_spec::{
 };
 
 use crate::behaviour::{Absent, AcceptedArguments, Behaviour, History, PARTS};
-use crate::marker::Markers;
+use crate::marker::{Alphabet, Markers};
 use crate::node::Style;
 use crate::rng::Rng;
 use crate::tools;
@@ -62,7 +62,7 @@ fn attempt(rng: &mut Rng) -> Drawn {
     turn(&mut markers, &mut spec, &mut behaviour);
     tools::draw(&mut markers, &mut spec, &mut behaviour);
     reasoning(&mut markers, &mut spec, &mut behaviour);
-    content(&mut markers, &mut spec);
+    content(&mut markers, &mut spec, &mut behaviour);
     if spec.tools.format == ToolFormat::None && spec.content.mode != ContentMode::Plain {
         // Without a turn of calls to compare with, an empty block and the answer's opener look like one marker.
         behaviour.absent = Absent::Nothing;
@@ -77,6 +77,7 @@ fn attempt(rng: &mut Rng) -> Drawn {
         behaviour.absent = Absent::Nothing;
     }
     capabilities(markers.rng(), &mut spec, &mut behaviour);
+    label(&mut markers, &mut spec, &behaviour);
     Drawn { spec, behaviour, style }
 }
 
@@ -167,15 +168,27 @@ fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut B
     }
 }
 
-fn content(markers: &mut Markers<'_>, spec: &mut FormatSpec) {
+fn content(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
     let shown = spec.reasoning.mode == ReasoningMode::TagBased && !spec.reasoning.field.is_empty();
     spec.content.mode = match markers.rng().below(8) {
         0 => ContentMode::AlwaysWrapped,
         1 if shown && !spec.reasoning.start.is_empty() => ContentMode::WrappedWithReasoning,
+        2 if spec.tools.format != ToolFormat::None => ContentMode::WrappedWithCalls,
         _ => return,
     };
     let alphabet = markers.tags();
     (spec.content.start, spec.content.end) = markers.laid_out(alphabet);
+    // Where an empty wrapper ends and the first call begins, only tags tell.
+    let tells = spec.content.mode == ContentMode::WrappedWithCalls && alphabet != Alphabet::Tilde;
+    behaviour.empty_wrapper = tells && markers.rng().coin();
+}
+
+/// What an answer begins with while tools are offered.
+fn label(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &Behaviour) {
+    let plain = spec.content.mode == ContentMode::Plain && spec.reasoning.mode == ReasoningMode::None;
+    if plain && spec.capabilities.tools && !behaviour.prints_null && markers.rng().one_in(4) {
+        spec.content.label = format!("{} ", markers.single(Alphabet::Word));
+    }
 }
 
 /// Whether every render contains the opener of reasoning (empty blocks included), and the closing marker is not the opener
@@ -231,6 +244,7 @@ fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, behaviour: &mut Behaviour)
     behaviour.shows_example = can.tools && rng.one_in(3);
     can.parallel_tool_calls = calls && (!spec.tools.gen_id_field.is_empty() || !rng.one_in(10));
     can.parallel_tool_calls |= spec.tools.call_id.position == unjinja_spec::CallIdPosition::InName;
+    can.parallel_tool_calls |= behaviour.counts_calls;
     behaviour.refuses = rng.coin();
     can.system_role = !rng.one_in(8);
     can.typed_content = rng.one_in(4);

@@ -34,10 +34,15 @@
 //! - Arguments printed without a filter: they are JSON or Python depending on the type they are given as.
 //! - A thinking switch that changes no generation prompt; `eos_token` and similar variables, which are empty in probes.
 //! - Markers of reasoning and answers that are plain words after free text: prose would contain them.
+//! - An empty wrapper in a turn of calls alone whose markers are no tags: its end looks like the beginning of the call.
+//! - A number that counts the calls if there is never more than one.
+//! - Nested tags for what they cannot tell: empty objects and lists, lists of one item, and texts that look like JSON or tags.
+//!   The template writes JSON there.
 //!
-//! Not drawn yet, although a template could show it: answers after calls and answers wrapped in turns with calls only, labels,
-//! channels and recipients, calls as separate messages, a name before the object as well as in it, arguments as JSON text,
-//! types beside arguments, closers that repeat an argument's name, nested tags, CDATA. [`written::turn`] knows them.
+//! Not drawn yet, although a template could show it: answers after calls, labels beside reasoning, channels and recipients, calls
+//! as separate messages, nested tags with a prefix.
+//!
+//! Not drawn, because a parser cannot read it: a name before its object with only white space in between.
 
 #![expect(clippy::expect_used, reason = "a development crate: what cannot happen may stop it")]
 

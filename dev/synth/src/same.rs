@@ -102,6 +102,9 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     if a.format != ToolFormat::CallExpression {
         check("tools.uses_python_dicts", a.uses_python_dicts.to_string(), b.uses_python_dicts.to_string());
     }
+    check("tools.args_as_text", a.args_as_text.to_string(), b.args_as_text.to_string());
+    check("tools.arguments.cdata", a.arguments.cdata.to_string(), b.arguments.cdata.to_string());
+    check("tools.arguments.nested", a.arguments.nested.to_string(), b.arguments.nested.to_string());
     check("tools.arguments.quote", a.arguments.quote.clone(), b.arguments.quote.clone());
     check("tools.call_id.position", format!("{:?}", a.call_id.position), format!("{:?}", b.call_id.position));
     let (a, b) = (&want.reasoning, &got.reasoning);
@@ -115,6 +118,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
         (!bare(&b.start).is_empty()).to_string(),
     );
     check("content.mode", format!("{:?}", want.content.mode), format!("{:?}", got.content.mode));
+    check("content.label", want.content.label.clone(), got.content.label.clone());
     let prompts = |spec: &FormatSpec| {
         let one = |p: &unjinja_spec::GenerationPrompt| format!("{:?} {:?} {:?}", p.thinking, p.text, p.starts_in);
         spec.generation_prompt.iter().map(one).collect::<Vec<_>>().join(", ")

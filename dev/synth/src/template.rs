@@ -141,6 +141,9 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     } else {
         content
     };
+    if !spec.content.label.is_empty() {
+        nodes.push(when(format!("tools and {said}"), vec![text(&spec.content.label)]));
+    }
     nodes.push(answer(drawn, &said, &has_thought, &calls));
     if spec.tools.format != ToolFormat::None {
         let mut body = Vec::new();
@@ -197,6 +200,10 @@ fn answer(drawn: &Drawn, said: &str, has_thought: &str, has_calls: &str) -> Node
         ContentMode::Plain => when(said, vec![value]),
         ContentMode::AlwaysWrapped => when(said, wrapped),
         ContentMode::WrappedWithReasoning => when(said, vec![either(has_thought, wrapped, vec![value])]),
+        ContentMode::WrappedWithCalls if drawn.behaviour.empty_wrapper => {
+            let inside = vec![text(&content.start), when(said, vec![value.clone()]), text(&content.end)];
+            either(has_calls, inside, vec![when(said, vec![value])])
+        }
         ContentMode::WrappedWithCalls => when(said, vec![either(has_calls, wrapped, vec![value])]),
     }
 }

@@ -85,6 +85,10 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Beh
     if tools.fun_name_is_key {
         return;
     }
+    if !tools.uses_python_dicts && rng.one_in(8) {
+        tools.args_as_text = true;
+        behaviour.accepts = AcceptedArguments::Both;
+    }
     tools.name_field = rng.pick(&["name", "tool_name", "function", "tool", "fn"]).to_owned();
     tools.args_field = rng.pick(&["arguments", "parameters", "args", "input"]).to_owned();
     let mut keys = vec![tools.name_field.clone(), tools.args_field.clone()];
@@ -115,6 +119,12 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Beh
         keys.insert(0, "type".to_owned());
     }
     tools.parameter_order = keys;
+    if !tools.per_call_start.is_empty() && !tools.tools_array_wrapped && markers.rng().one_in(5) {
+        // The name stands before the object, too.
+        tools.per_call_start.truncate(tools.per_call_start.trim_end().len());
+        let alphabet = markers.tags();
+        tools.function.name_suffix = format!("{}{}", markers.single(alphabet), markers.rng().pick(&["", "\n"]));
+    }
 }
 
 fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
@@ -166,7 +176,30 @@ fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut B
         };
     }
     tools.separator = markers.rng().pick(&["", "", "\n"]).to_owned();
-    call_id(markers, tools);
+    if markers.rng().one_in(8) {
+        counted(markers, tools, behaviour);
+    } else {
+        call_id(markers, tools);
+    }
+}
+
+/// A number after the name that the template counts: an attribute of the name's tag, or between markers.
+fn counted(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
+    behaviour.counts_calls = true;
+    behaviour.first_id = markers.rng().below(2);
+    let function = &mut tools.function;
+    let attribute = function.name_suffix.starts_with('"');
+    let (prefix, suffix) = if attribute {
+        let word = markers.rng().pick(&["index", "number", "id"]);
+        (format!("\" {word}=\""), std::mem::take(&mut function.name_suffix))
+    } else {
+        let alphabet = markers.tags();
+        markers.pair(alphabet)
+    };
+    if !attribute {
+        function.name_suffix.truncate(function.name_suffix.trim_end().len());
+    }
+    tools.call_id = CallId { position: CallIdPosition::BetweenFuncAndArgs, prefix, suffix };
 }
 
 fn call_id(markers: &mut Markers<'_>, tools: &mut Tools) {
@@ -242,7 +275,7 @@ fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut
     }
     let arguments = &mut tools.arguments;
     let line = markers.rng().pick(&["", "\n"]);
-    match markers.rng().below(4) {
+    match markers.rng().below(6) {
         0 => {
             let word = markers.word();
             arguments.name_prefix = format!("{line}<{word}=");
@@ -263,6 +296,23 @@ fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut
             arguments.other_name_suffix = format!("\" {flag}=\"false\">");
             arguments.value_suffix = format!("</{word}>");
         }
+        3 => {
+            let word = markers.word();
+            let kind = markers.rng().pick(&["type", "kind"]);
+            arguments.name_prefix = format!("{line}<{word} name=\"");
+            arguments.type_prefix = format!("\" {kind}=\"");
+            arguments.type_suffix = "\">".to_owned();
+            arguments.value_suffix = format!("</{word}>");
+        }
+        4 => {
+            // The argument's own name closes it.
+            let prefix = if markers.rng().coin() { String::new() } else { format!("{}:", markers.word()) };
+            arguments.name_prefix = format!("{line}<{prefix}");
+            arguments.name_suffix = ">".to_owned();
+            arguments.close_prefix = format!("</{prefix}");
+            arguments.close_suffix = ">".to_owned();
+            arguments.nested = prefix.is_empty() && line.is_empty() && markers.rng().coin();
+        }
         _ => {
             let alphabet = markers.tags();
             let (open, close) = markers.pair(alphabet);
@@ -273,7 +323,8 @@ fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut
             arguments.value_suffix = close;
         }
     }
-    if markers.rng().one_in(3) && arguments.value_prefix.is_empty() {
+    let own_line = arguments.value_prefix.is_empty() && arguments.close_prefix.is_empty();
+    if markers.rng().one_in(3) && own_line && arguments.type_prefix.is_empty() {
         // Values on lines of their own.
         arguments.name_suffix.push('\n');
         if !arguments.other_name_suffix.is_empty() {
@@ -284,9 +335,16 @@ fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut
     if line.is_empty() && markers.rng().one_in(5) {
         arguments.separator = "\n".to_owned();
     }
+    arguments.cdata = !arguments.nested && markers.rng().one_in(6);
     behaviour.literals = markers.rng().pick(&[Literals::Json, Literals::Json, Literals::Python]);
+    if arguments.nested {
+        behaviour.literals = Literals::Json;
+    }
     tools.uses_python_dicts = behaviour.literals == Literals::Python;
     tools.separator = markers.rng().pick(&["", "\n"]).to_owned();
+    if in_tag && markers.rng().one_in(8) {
+        counted(markers, tools, behaviour);
+    }
 }
 
 fn call_expression(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {

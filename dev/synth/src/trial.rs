@@ -189,6 +189,9 @@ impl Ink for Real<'_> {
         let arguments: Map<String, Value> = call.arguments.iter().cloned().collect();
         let value = |key: &String| -> Value {
             match key {
+                key if *key == tools.args_field && tools.args_as_text => {
+                    self.json(&Value::Object(arguments.clone())).into()
+                }
                 key if *key == tools.name_field => call.name.as_str().into(),
                 key if *key == tools.args_field => Value::Object(arguments.clone()),
                 key if *key == tools.id_field => call.id.as_str().into(),
@@ -226,6 +229,11 @@ impl Ink for Real<'_> {
         text.to_owned()
     }
 
+    fn id(&self, call: &SaidCall, index: usize) -> String {
+        let behaviour = &self.0.behaviour;
+        if behaviour.counts_calls { (index + behaviour.first_id).to_string() } else { call.id.clone() }
+    }
+
     fn glue(&self) -> &str {
         if self.0.behaviour.by_hand { self.0.behaviour.array_glue } else { ", " }
     }
@@ -240,6 +248,10 @@ fn unfaithful(drawn: &Drawn, template: &Template) -> Option<String> {
                 continue;
             }
             said.reasoning = None;
+        }
+        if drawn.behaviour.empty_wrapper && said.content.is_empty() {
+            // An empty pair of markers is not part of the spec.
+            continue;
         }
         let user = json!({"role": "user", "content": "What?"});
         let message = message(drawn, &said);

@@ -38,6 +38,10 @@ pub trait Ink {
     fn value(&self, tools: &Tools, value: &Value) -> String;
     /// A text: reasoning, content, names, ids.
     fn text(&self, text: &str) -> String;
+    /// The id of a call.
+    fn id(&self, call: &SaidCall, _index: usize) -> String {
+        self.text(&call.id)
+    }
     /// Between the items of an array.
     fn glue(&self) -> &str;
 }
@@ -118,7 +122,7 @@ fn tagged(out: &mut String, tools: &Tools, call: &SaidCall, index: usize, ink: &
     let id = |out: &mut String, position| {
         if tools.call_id.position == position {
             out.push_str(&tools.call_id.prefix);
-            out.push_str(&ink.text(&call.id));
+            out.push_str(&ink.id(call, index));
             out.push_str(&tools.call_id.suffix);
         }
     };

@@ -45,7 +45,7 @@ fn comparison_sees_a_change_of_any_marker() {
         for at in 0.. {
             let mut got = drawn.spec.clone();
             let tools = &mut got.tools;
-            let markers: [&mut String; 18] = [
+            let markers: [&mut String; 24] = [
                 &mut got.turn.user_start,
                 &mut got.turn.assistant_start,
                 &mut got.turn.end,
@@ -62,6 +62,12 @@ fn comparison_sees_a_change_of_any_marker() {
                 &mut tools.function.close,
                 &mut tools.arguments.name_prefix,
                 &mut tools.arguments.value_suffix,
+                &mut tools.arguments.type_prefix,
+                &mut tools.arguments.type_suffix,
+                &mut tools.arguments.close_prefix,
+                &mut tools.arguments.close_suffix,
+                &mut tools.arguments.separator,
+                &mut got.content.label,
                 &mut tools.call_id.prefix,
                 &mut tools.call_id.suffix,
             ];

@@ -69,7 +69,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
 });
@@ -79,7 +79,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
 });
@@ -89,7 +89,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("</think>"),
-        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
 });
@@ -115,7 +115,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `<｜DSML｜invoke name=\"`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<｜DSML｜invoke name=\"")]
+    &[Marker::new("<｜DSML｜invoke name=\"").layout("\n", "")]
 });
 
 /// The markers of this state: `\">`; compared with the text at the current position.
@@ -129,7 +129,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
-        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
@@ -145,7 +145,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
@@ -177,7 +177,7 @@ static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜invoke name=\""),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
 });

@@ -61,7 +61,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<invoke name=\""),
+        Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -71,7 +71,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
         Marker::new("</think>").layout("\n", "\n\n"),
-        Marker::new("<invoke name=\""),
+        Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -97,7 +97,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `<invoke name=\"`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<invoke name=\"")]
+    &[Marker::new("<invoke name=\"").layout("\n", "")]
 });
 
 /// The markers of this state: `\">`; compared with the text at the current position.
@@ -111,7 +111,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("[e~[").layout("", "\n").at_end(),
         Marker::new("<parameter name=\""),
         Marker::new("</invoke>"),
-        Marker::new("<invoke name=\""),
+        Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
@@ -127,7 +127,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<invoke name=\""),
+        Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),

@@ -116,7 +116,11 @@ impl Around {
         let Some(middle) = middle else {
             return Self { per_call_start: open.to_owned(), per_call_end: close.to_owned(), ..Self::default() };
         };
-        let suffix = text::common_suffix(open, middle);
+        let mut suffix = text::common_suffix(open, middle);
+        // White space alone does not open a call that stands in a section.
+        if open[open.len() - suffix..].trim().is_empty() && !open.trim().is_empty() {
+            suffix = 0;
+        }
         let rest = &middle[..middle.len() - suffix];
         let prefix = text::common_prefix(close, rest);
         let (mut end, mut separator) = rest.split_at(prefix);
@@ -188,7 +192,8 @@ pub(super) fn split_prefix<'t>(text: &'t str, begun: &str) -> (&'t str, &'t str)
     if let Some(open) = text.rfind('<')
         && !text[open..].contains('>')
     {
-        return text.split_at(open);
+        // White space before a tag belongs to it.
+        return text.split_at(if text[..open].trim().is_empty() { 0 } else { open });
     }
     let tags = text::tags(text);
     if let [first, _, ..] = tags.as_slice()
@@ -208,19 +213,20 @@ pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str)
     }
 }
 
-/// C1 with T1: markers that stand around an answer only if calls follow it. A call alone then has the empty pair.
+/// C1 with T1: markers that stand around an answer only if calls follow it. A call alone has the empty pair or nothing.
 pub(crate) fn wrapper_beside_calls(calls: &CallTurns, start: &str, reasoning: &Reasoning) -> Option<(String, String)> {
     let turn = calls.after_answer.as_ref()?;
     let content = turn.only(Part::Content)?;
     let before = without_empty_reasoning(turn.text[..content.start].strip_prefix(start)?, reasoning);
     let call = turn.holes.iter().map(|hole| hole.range.start).find(|start| *start >= content.end)?;
     let after = &turn.text[content.end..call];
-    let end = text::first_tag_with_layout(after);
     let alone = without_empty_reasoning(calls.one.lead().strip_prefix(start)?, reasoning);
     let is_reasoning = before.trim() == reasoning.start.trim();
-    let is_pair = alone.strip_prefix(before).is_some_and(|rest| rest.trim_start().starts_with(end.trim()));
-    (!is_reasoning && !before.trim().is_empty() && !end.is_empty() && is_pair)
-        .then(|| (before.to_owned(), end.to_owned()))
+    let tag = text::first_tag_with_layout(after);
+    let is_pair = alone.strip_prefix(before).is_some_and(|rest| rest.trim_start().starts_with(tag.trim()));
+    // Or the markers are there with an answer only, and the call follows as it stands alone.
+    let end = if is_pair { tag } else { after.strip_suffix(alone).unwrap_or("") };
+    (!is_reasoning && !before.trim().is_empty() && !end.trim().is_empty()).then(|| (before.to_owned(), end.to_owned()))
 }
 
 /// C1 with T1: the markers around an answer that calls follow, if they differ from those around an answer alone.

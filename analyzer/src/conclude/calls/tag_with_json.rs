@@ -105,8 +105,8 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
         let label = &opener[last_break(opener)..];
         opener = &opener[..opener.len() - label.len()];
         between = between.map(|text| text.strip_suffix(label).unwrap_or(text));
-        if label.is_empty() && suffix.contains(['"', '\'', '<', ' ']) {
-            // The number is an attribute of its own.
+        if label.is_empty() && suffix.contains(['"', '\'', '<', '>', '[', ']', ' ']) {
+            // The number is an attribute of its own, or stands between markers.
             let position = CallIdPosition::BetweenFuncAndArgs;
             tools.call_id = CallId { position, prefix: suffix.to_owned(), suffix: rest.to_owned() };
             inside = "";

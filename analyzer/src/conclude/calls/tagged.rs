@@ -234,7 +234,13 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         call_id: id,
         ..Tools::default()
     };
-    let around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
+    let mut around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
+    let in_lines = around.separator.is_empty() && !around.section_end.trim().is_empty();
+    if literal && in_lines && around.per_call_end.trim().is_empty() {
+        // White space between two expressions separates them; the last one has it too.
+        around.separator = std::mem::take(&mut around.per_call_end);
+        around.section_end.insert_str(0, &around.separator);
+    }
     Ok(around.apply(tools, &bodies.lead))
 }
 
