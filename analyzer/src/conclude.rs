@@ -116,7 +116,8 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
 /// only then can a call be told from prose about calls. It does not where reasoning or an answer begins with it, too.
 fn ended_by_call(reasoning: &Reasoning, content: &Content, tools: &Tools) -> bool {
     let opener = [&tools.section_start, &tools.per_call_start].into_iter().find(|m| !m.trim().is_empty());
-    if opener.is_some_and(|m| [&reasoning.start, &content.start].iter().any(|other| other.trim().starts_with(m.trim()))) {
+    if opener.is_some_and(|m| [&reasoning.start, &content.start].iter().any(|other| other.trim().starts_with(m.trim())))
+    {
         return false;
     }
     let closed = [&tools.section_end, &tools.per_call_end, &tools.function.close].iter().any(|m| !m.trim().is_empty());

@@ -80,7 +80,8 @@ impl CallTurns {
 /// Whether a word stands in a text, other than in the middle of a longer one.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
-        let inside = text[..at].ends_with(char::is_alphabetic) && text[at + word.len()..].starts_with(char::is_alphabetic);
+        let inside =
+            text[..at].ends_with(char::is_alphabetic) && text[at + word.len()..].starts_with(char::is_alphabetic);
         !inside
     })
 }
