@@ -69,7 +69,7 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     }
     let Frame { start, end, mut reasoning, mut content, .. } = frame;
     content.after_calls = o.calls.as_ref().is_some_and(calls::answer_after_calls);
-    reasoning.ended_by_call = ended_by_call(&reasoning, &tools);
+    reasoning.ended_by_call = ended_by_call(&reasoning, &content, &tools);
     let reasons = reasoning.mode != ReasoningMode::None;
     let spec = FormatSpec {
         turn: unjinja_spec::Turn { user_start: answer::user_start(o, &answer), assistant_start: start, end },
@@ -90,8 +90,13 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
 }
 
 /// Whether a call's opening marker ends reasoning that was not closed. It does where calls have a closing marker too:
-/// only then can a call be told from prose about calls.
-fn ended_by_call(reasoning: &Reasoning, tools: &Tools) -> bool {
+/// only then can a call be told from prose about calls. It does not where reasoning or an answer begins with it, too.
+fn ended_by_call(reasoning: &Reasoning, content: &Content, tools: &Tools) -> bool {
+    let opener = [&tools.section_start, &tools.per_call_start].into_iter().find(|m| !m.trim().is_empty());
+    if opener.is_some_and(|m| [&reasoning.start, &content.start].iter().any(|other| other.trim().starts_with(m.trim())))
+    {
+        return false;
+    }
     let closed = [&tools.section_end, &tools.per_call_end, &tools.function.close].iter().any(|m| !m.trim().is_empty());
     reasoning.mode != ReasoningMode::None && tools.format != ToolFormat::None && closed
 }

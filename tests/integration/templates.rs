@@ -100,8 +100,14 @@ fn rendered(template: &Template, tools: &Value, message: &Value, parser: &dyn Ch
     let prompts = [None, Some(true), Some(false)].map(|thinking| context(json!([user]), true, thinking));
     for prompt in prompts.into_iter().flatten() {
         if let Some(output) = whole.strip_prefix(&prompt) {
-            let tail = prompt.rfind(start).map_or(prompt.as_str(), |at| &prompt[at..]);
-            return Some((tail.to_owned(), output.to_owned()));
+            // Without a start of the turn, the prompt is what follows the question.
+            let tail = match start {
+                "" => context(json!([user]), false, None)
+                    .and_then(|before| Some(prompt.strip_prefix(&before)?.to_owned())),
+                start => prompt.rfind(start).map(|at| prompt[at..].to_owned()),
+            };
+            let tail = tail.unwrap_or_else(|| prompt.clone());
+            return Some((tail, output.to_owned()));
         }
     }
     let before = context(json!([user]), false, None)?;

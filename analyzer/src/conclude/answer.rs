@@ -174,6 +174,12 @@ fn closer_beside_calls(o: &Observed, end: &str) -> Option<usize> {
 /// The longest end of `end` that `tail` ends with, or else holds.
 fn common_end(end: &str, tail: &str) -> usize {
     let common = text::common_suffix(end, tail);
+    let (before, shared) = end.split_at(end.len() - common);
+    // A bracket after a word closes the marker of that word, even if all markers end with it.
+    let closes = before.ends_with(char::is_alphanumeric)
+        && shared.starts_with(['[', ']', '>', '}', ')'])
+        && !text::tags(shared).first().is_some_and(|tag| shared.starts_with(tag));
+    let common = common - usize::from(closes);
     if !end[end.len() - common..].trim().is_empty() {
         return common;
     }

@@ -15,10 +15,10 @@ const DIFFERENCE: usize = 4_000;
 
 /// The section.
 pub(super) fn section(explanation: &Explanation) -> String {
-    let mut out = format!(
+    let mut out = String::from(
         "<p class=\"lead\">Each comparison renders conversations that differ in one respect. Every field holds a sentinel, a \
          text that occurs nowhere else. The part that differs is in \
-         <span class=\"d\">brackets</span>.</p>"
+         <span class=\"d\">brackets</span>.</p>",
     );
     out.push_str(&legend(Field::ALL.iter().map(|&field| (class_of(field), field.title()))));
     for Group { title, comparisons, idle } in explanation.groups() {
