@@ -41,3 +41,4 @@ mod search;
 mod speculation;
 pub(crate) mod stream;
 mod value_readers;
+mod work;

@@ -9,5 +9,8 @@ pub const MAX_HELD: usize = 64 * 1024;
 /// How much white space may stand where only markers may follow, in bytes. More of it is taken for text.
 pub const MAX_SPACE: usize = 64;
 
+/// How much white space may stand between a marker and what confirms it, in bytes.
+pub(crate) const CONFIRM_SPACE: usize = 64;
+
 /// How much of a value is translated at a time, in bytes. It bounds the memory that a long value needs.
 pub(crate) const PIECE: usize = 32 * 1024;

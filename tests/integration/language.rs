@@ -340,3 +340,85 @@ fn a_value_ends_at_the_separator_before_the_next_argument() -> Result<(), Failur
     })?;
     reads(&parsers, "As in [1] (see f).", |case| case.content("As in [1] (see f)."))
 }
+
+/// Calls `check` with texts that chance puts together from these pieces.
+fn by_chance(pieces: &[&str], count: usize, mut check: impl FnMut(&str, usize)) {
+    let mut seed = 1_u64;
+    let mut chance = |count: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % count
+    };
+    for _ in 0..count {
+        let output: String = (0..2 + chance(14)).map(|_| pieces[chance(pieces.len())]).collect();
+        check(&output, 1 + chance(9));
+    }
+}
+
+/// A call whose value is open, and pieces of what may come there.
+const LINES: (&str, &[&str]) = (
+    "[call]find\ncity = ",
+    &[
+        "[call]",
+        "find",
+        "\n",
+        "\ncity",
+        "days",
+        " = ",
+        "=",
+        " ",
+        "x",
+        "é",
+        "[/call]",
+        "\n[/call]\n",
+        "\nany = ",
+        "<|end|>",
+    ],
+);
+const NAMED_LINES: (&str, &[&str]) = (
+    "<call>\nname=find\ncity=",
+    &["<call>", "name=", "find", "\n", "\ncity=", "days", "=", " ", "x", "</call>", "\n\n</call>"],
+);
+const BARE: (&str, &[&str]) =
+    ("[find(city=", &["[", "find(", "ping(", ")", "), ", ", ", ",", "city=", "days", "=", " ", "x", "]", "<|end|>"]);
+
+#[test]
+fn values_that_names_end_are_read_the_same_however_they_are_cut() -> Result<(), Failure> {
+    let options = unjinja::Options::new().tools(&tools()?);
+    for (parsers, (open, pieces)) in
+        [(line_values::parsers()?, LINES), (named_lines::parsers()?, NAMED_LINES), (bare_values::parsers()?, BARE)]
+    {
+        let pieces = [pieces, &[open]].concat();
+        by_chance(&pieces, 3000, |output, size| {
+            let whole = parsers[0].parse(output.into(), &options);
+            for (parser, size) in parsers.iter().flat_map(|parser| [(parser, 1), (parser, size)]) {
+                let mut stream = parser.stream(&options);
+                let mut message = unjinja::Message::default();
+                let mut apply = |event: unjinja::Event<'_>| message.apply(&event);
+                output.as_bytes().chunks(size).for_each(|piece| stream.push_bytes(piece, &mut apply));
+                stream.finish(&mut apply);
+                assert_eq!(message, whole, "{output:?} in pieces of {size}");
+            }
+        });
+    }
+    Ok(())
+}
+
+#[test]
+fn names_in_values_are_looked_at_a_few_times_only() -> Result<(), Failure> {
+    let options = unjinja::Options::new().tools(&tools()?);
+    let long = format!("\n{}", "a".repeat(300));
+    let names = ["\nx = ", "\n", "\ncity", "\n[/call", ", a", ")", ",", " ,", ")      ", &long];
+    for (parsers, (open, _)) in
+        [(line_values::parsers()?, LINES), (named_lines::parsers()?, NAMED_LINES), (bare_values::parsers()?, BARE)]
+    {
+        for (name, size) in names.iter().flat_map(|name| [(name, 1), (name, 7), (name, usize::MAX)]) {
+            let output = format!("{open}{}", name.repeat(20_000 / name.len()));
+            let mut stream = parsers[0].stream(&options);
+            output.as_bytes().chunks(size.min(output.len())).for_each(|piece| stream.push_bytes(piece, &mut |_| {}));
+            stream.finish(&mut |_| {});
+            let ratio = stream.bytes_looked_at() as f64 / output.len() as f64;
+            assert!(ratio < 4.0, "{ratio} times: {name:?} in pieces of {size}");
+        }
+    }
+    Ok(())
+}

@@ -3,9 +3,9 @@
 //!
 //! It must not look for markers; it is told where one ends.
 
-use super::search::{CONFIRM_SPACE, Work};
+use super::work::Work;
 use crate::byte_set::ByteSet;
-use crate::limits::MAX_NAME;
+use crate::limits::{CONFIRM_SPACE, MAX_NAME};
 use crate::program::{Marker, NameKind, NextName};
 use crate::tools::Tools;
 
@@ -67,7 +67,7 @@ impl Default for Part {
 
 impl NameProbe {
     /// Whether one of the names of `marker` follows; `None` while more text is needed to tell. `after` is the text behind the
-    /// marker.
+    /// marker and the white space after it.
     pub(super) fn follows(
         &mut self,
         after: &[u8],
@@ -102,7 +102,6 @@ impl NameProbe {
             let (read, part) = match self.part {
                 Part::Before(at) => match expected(&next.before, at) {
                     Some(expected) if expected == byte => (true, Part::Before(at + 1)),
-                    Some(_) if at == 0 && space && !exact => (true, self.part),
                     Some(_) => return Some(false),
                     None => (false, Part::Space),
                 },
@@ -168,8 +167,8 @@ mod tests {
             (&line, " city = x", Some(false)),
             (&line, "city\n=", Some(false)),
             (&line, "= x", Some(false)),
-            (&list, " city =", Some(true)),
-            (&list, " , \n find(", Some(true)),
+            (&list, "city =", Some(true)),
+            (&list, ", \n find(", Some(true)),
             (&list, ", find", None),
             (&list, ", find it", Some(false)),
             (&list, ") ", Some(false)),

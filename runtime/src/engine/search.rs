@@ -4,11 +4,10 @@
 //! It must not know what a marker means, and it does not move the cursor.
 
 use super::next_name::{NameProbe, Names};
+use super::work::Work;
 use crate::fast_paths;
+use crate::limits::CONFIRM_SPACE;
 use crate::program::{Confirm, MAX_MARKERS, Marker, Markers, Text};
-
-/// How much white space may stand between a marker and what confirms it, in bytes.
-pub(super) const CONFIRM_SPACE: usize = 64;
 
 /// If this many places in a row looked like a marker and were none, ...
 const MISSES: usize = 16;
@@ -39,28 +38,6 @@ pub(super) struct Searcher {
     probe: Option<Probe>,
     /// How many bytes were looked at; counted in test builds only.
     pub(super) work: Work,
-}
-
-/// Counts bytes that are looked at, in test builds.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Work {
-    #[cfg(feature = "testing")]
-    bytes: u64,
-}
-
-impl Work {
-    #[inline]
-    pub(super) fn add(&mut self, _bytes: usize) {
-        #[cfg(feature = "testing")]
-        {
-            self.bytes += _bytes as u64;
-        }
-    }
-
-    #[cfg(feature = "testing")]
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
 }
 
 impl Searcher {
@@ -373,10 +350,11 @@ impl Probe {
         };
         let after = text.get(self.at + marker.core.len()..).unwrap_or_default();
         let follows = so_far.follows(after, cores, marker.is_space(), last, work);
-        if follows == Some(true) || marker.names.is_empty() {
+        let in_space = so_far.read == 0 || so_far.space > CONFIRM_SPACE;
+        if follows == Some(true) || marker.names.is_empty() || in_space {
             return follows;
         }
-        match so_far.name.follows(after, marker, names, last, work) {
+        match so_far.name.follows(&after[so_far.space..], marker, names, last, work) {
             Some(false) => follows,
             named => named,
         }
