@@ -166,6 +166,23 @@ impl<'t> Probe<'t> {
         Ok(whole[self.turn_range(&whole, &user, &tools, style, extra)].to_owned())
     }
 
+    /// The text of the assistant's turn after one user message, if it begins with `start` and `end` is in it. This takes
+    /// one render, because nothing has to be compared. What the template writes after the turn is included.
+    pub(crate) fn turn_between(
+        &self,
+        message: &AssistantMessage,
+        style: Style,
+        extra: &[Variable],
+        [start, end]: [&str; 2],
+    ) -> Option<String> {
+        let messages = [style.user(SENTINELS.user), message.message(style)];
+        let context = self.context(&messages, &message.tools(style), false, extra);
+        let whole = self.run(&context, RenderOptions::new()).result.ok()?;
+        let user = whole.rfind(SENTINELS.user)? + SENTINELS.user.len();
+        let turn = &whole[user + whole[user..].find(start.trim()).filter(|_| !start.trim().is_empty())?..];
+        (!end.trim().is_empty() && turn.contains(end.trim())).then(|| turn.to_owned())
+    }
+
     /// Where the last turn stands in a render.
     fn turn_range(&self, whole: &str, user: &Value, tools: &Value, style: Style, extra: &[Variable]) -> Range<usize> {
         let start = self.turn_start(whole, user, tools, style, extra);

@@ -71,6 +71,7 @@ impl Io<'_> {
         let argument = calls.argument.as_str();
         let place = tool.map_or(SchemaPlace::UNKNOWN, |tool| self.options.tools.place_of(tool, argument));
         let text = held.trim_ascii();
+        let invalid_utf8 = std::str::from_utf8(text).is_err();
         let is_list = readers.item || nested::begins_list(place.types(), Some(text));
         if !is_list && !nested::begins(text, nesting) {
             return self.end_argument();
@@ -102,5 +103,8 @@ impl Io<'_> {
             call.list = is_list && (readers.item || !text.is_empty());
         }
         calls.wrote(Written::Members, emitter, self.sink);
+        if invalid_utf8 {
+            emitter.note_invalid_utf8(self.sink);
+        }
     }
 }
