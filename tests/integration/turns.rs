@@ -25,8 +25,11 @@ const KNOWN: &[(&str, usize, &str)] = &[
 /// The folders of templates, and their names in the turns.
 const FOLDERS: [(&str, &str); 3] = [("templates", "templates"), ("wild", "wild/templates"), ("wide", "wide/templates")];
 
-/// The specs of all templates of the corpus, by folder and file; absent where a template cannot be analysed.
-fn specs(corpus: &Path) -> Result<BTreeMap<(String, String), (String, Option<FormatSpec>)>, Failure> {
+/// Templates by folder and file: the text, and the spec, which is absent where a template cannot be analysed.
+type Specs = BTreeMap<(String, String), (String, Option<FormatSpec>)>;
+
+/// The specs of all templates of the corpus.
+fn specs(corpus: &Path) -> Result<Specs, Failure> {
     let mut sources = Vec::new();
     for (name, folder) in FOLDERS {
         for entry in fs::read_dir(corpus.join(folder))? {
@@ -37,11 +40,13 @@ fn specs(corpus: &Path) -> Result<BTreeMap<(String, String), (String, Option<For
             }
         }
     }
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Specs::new()));
     let work = || {
         while let Some((key, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
             let spec = unjinja_build::analyze_text(source, &Naming::of_file(&key.1)).ok();
-            found.lock().expect("no thread panics").insert(key.clone(), (source.clone(), spec));
+            if let Ok(mut found) = found.lock() {
+                found.insert(key.clone(), (source.clone(), spec));
+            }
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
