@@ -66,7 +66,7 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
             assert_eq!(String::from_utf8_lossy(&found), *text, "{}: {:?}", subject.name, shown(output));
         }
         // What passes through untouched is spelled by its bytes. An object whose very outline is broken is syntax where
-        // it cannot be told what its reader took, or begins before that or goes on behind it.
+        // it cannot be told what its reader took, or goes on behind that.
         let malformed = |index| {
             let is_malformed = |d: &Diagnostic| d.kind == DiagnosticKind::MalformedArguments && d.call == Some(index);
             expected.diagnostics.iter().any(is_malformed)
@@ -78,7 +78,7 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
             let bytes: Vec<u8> = mine.flat_map(|span| &output[span.start..span.end]).copied().collect();
             let found = String::from_utf8_lossy(&bytes);
             let same = found == call.arguments || found.starts_with('"') || call.arguments == "{}";
-            let same = same || (malformed(index) && (found.is_empty() || found.contains(&call.arguments)));
+            let same = same || (malformed(index) && (found.is_empty() || found.starts_with(&call.arguments)));
             assert!(
                 !over || same,
                 "{}: call {index} of {:?}: {found:?}, not {:?}",
@@ -177,9 +177,10 @@ fn damaged(output: &[u8], random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn damaged_turns_are_covered_too() -> Result<(), Failure> {
-    let mut random = Random::new(11);
     let (mut stopped, mut held) = (0, 0);
     for subject in subjects()? {
+        // What is drawn for a template does not depend on the templates before it.
+        let mut random = Random::new(11);
         for turn in &subject.turns {
             let options = options(&subject, turn);
             for _ in 0..12 {
