@@ -129,20 +129,13 @@ impl Around {
             (end, separator) = ("", rest);
             if !turn_end.trim().is_empty() && rest.trim() == turn_end.trim() {
                 (end, separator) = (rest, "");
-                return Self {
-                    section_start: open[..open.len() - suffix].to_owned(),
-                    per_call_start: open[open.len() - suffix..].to_owned(),
-                    per_call_end: end.to_owned(),
-                    section_end: String::new(),
-                    separator: separator.to_owned(),
-                };
             }
         }
         Self {
             section_start: open[..open.len() - suffix].to_owned(),
             per_call_start: open[open.len() - suffix..].to_owned(),
             per_call_end: end.to_owned(),
-            section_end: close[end.len()..].to_owned(),
+            section_end: close.strip_prefix(end).unwrap_or_default().to_owned(),
             separator: separator.to_owned(),
         }
     }
