@@ -240,7 +240,7 @@ const OTHER_VARIABLES: [&str; 14] = [
 /// The template variables that may switch thinking. Those whose name speaks of it come first.
 fn switches(probe: &Probe<'_>) -> Vec<String> {
     let mut names: Vec<String> =
-        probe.template.variables().into_iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).collect();
+        probe.variables.iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).cloned().collect();
     names.sort_by_key(|name| !speaks_of_thinking(name));
     names
 }
@@ -474,8 +474,8 @@ fn call_style(probe: &Probe<'_>, style: Style) -> (Tried, Option<Way>) {
     let styles = call_styles(style);
     let without = styles.iter().map(|style| (*style, Vec::new()));
     // Some templates render calls only if a variable is set.
-    let variables = probe.template.variables().into_iter().filter(|name| !ALWAYS_SET.contains(&name.as_str()));
-    let variables: Vec<Variable> = variables.map(|name| (name.clone(), value_of(&name))).collect();
+    let variables = probe.variables.iter().filter(|name| !ALWAYS_SET.contains(&name.as_str()));
+    let variables: Vec<Variable> = variables.map(|name| (name.clone(), value_of(name))).collect();
     let with = variables
         .iter()
         .flat_map(|variable| styles.iter().take(FEW_STYLES).map(move |style| (*style, vec![variable.clone()])));

@@ -96,6 +96,15 @@ impl Style {
         json!({"role": "user", "content": self.content(text)})
     }
 
+    /// Tools as this style offers them.
+    pub(crate) fn offer(self, tools: Value) -> Value {
+        match self.tools {
+            Offer::None => Value::Null,
+            Offer::Wrapped => tools,
+            Offer::Flat => tools.as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect(),
+        }
+    }
+
     /// The id of the call with this number.
     fn id(self, number: usize, call: &Call) -> String {
         match self.ids {
@@ -281,39 +290,23 @@ impl AssistantMessage {
 
     /// The tools that a style offers beside this message.
     pub(crate) fn tools(&self, style: Style) -> Value {
-        match style.tools {
-            _ if self.calls.is_empty() => Value::Null,
-            Offer::None => Value::Null,
-            Offer::Wrapped => tools_for(&self.calls),
-            Offer::Flat => {
-                let tools = tools_for(&self.calls);
-                tools.as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect()
-            }
-        }
+        if self.calls.is_empty() { Value::Null } else { style.offer(tools_for(&self.calls)) }
     }
 }
 
-/// Tools that offer the functions and arguments of the calls.
+/// Tools that offer what the calls use: their functions and arguments.
 pub(crate) fn tools_for(calls: &[Call]) -> Value {
-    let s = &SENTINELS;
-    let mut names: Vec<&str> = s.functions.to_vec();
-    names.extend(calls.iter().map(|call| call.name.as_str()));
     let mut tools: Vec<Value> = Vec::new();
-    let mut seen: Vec<&str> = Vec::new();
-    for name in names {
-        if seen.contains(&name) {
+    for (number, call) in calls.iter().enumerate() {
+        if calls[..number].iter().any(|other| other.name == call.name) {
             continue;
         }
-        seen.push(name);
-        let mut properties = Map::new();
-        for key in s.arguments {
-            properties.insert(key.into(), json!({"type": "string", "description": "a text"}));
-        }
-        for (key, value) in calls.iter().filter(|call| call.name == name).flat_map(|call| &call.arguments) {
-            properties.insert(key.clone(), json!({"type": type_of(value), "description": "a value"}));
-        }
+        let same = calls.iter().filter(|other| other.name == call.name).flat_map(|other| &other.arguments);
+        let properties: Map<String, Value> = same
+            .map(|(key, value)| (key.clone(), json!({"type": type_of(value), "description": "a value"})))
+            .collect();
         tools.push(json!({"type": "function", "function": {
-            "name": name,
+            "name": call.name,
             "description": "does something",
             "parameters": {"type": "object", "properties": properties, "required": []},
         }}));

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use unjinja_render::{RenderOptions, Template, with_big_stack};
 use unjinja_spec::{FormatSpec, Overlay, ReasoningMode, ToolFormat};
 
-use crate::conversation::tools_for;
+use crate::conversation::{Call, tools_for};
 use crate::sentinels::{SENTINELS, Sentinels};
 
 /// The draft of an overlay.
@@ -77,7 +77,7 @@ struct Prompts {
 impl Prompts {
     fn of(template: &Template) -> Self {
         let s = &SENTINELS;
-        let tools = tools_for(&[]);
+        let tools = tools_for(&[Call::probe(0), Call::probe(1)]);
         let variables = variables(template, s, &tools);
         let named = |wanted: &[&str]| -> Vec<&String> {
             variables.iter().filter(|name| wanted.iter().any(|part| name.to_lowercase().contains(part))).collect()

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, MarkerKey, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat};
 
 use crate::ask::working_style;
-use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for, type_of};
+use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for};
 use crate::error::quoted;
 use crate::kind::Kind;
 use crate::probe::{Probe, Variable};
@@ -245,20 +245,29 @@ impl<'p, 't> Trials<'p, 't> {
         if !turn.calls.is_empty() {
             extra.extend(self.for_calls.iter().cloned());
         }
+        let tools = tools_for(&turn.calls);
+        let offered = if turn.calls.is_empty() { Value::Null } else { style.offer(tools.clone()) };
         let ends = [spec.turn.assistant_start.as_str(), spec.turn.end.as_str()];
-        let quick = probe.turn_between(turn, style, &extra, ends).and_then(|rendered| {
-            let trial = self.judge(turn, expected.clone(), &extra, rendered);
+        let quick = probe.turn_between(turn, &offered, style, &extra, ends).and_then(|rendered| {
+            let trial = self.judge(turn, expected.clone(), &tools, &extra, rendered);
             matches!(trial, Trial::Held(Some(_))).then_some(trial)
         });
         if let Some(trial) = quick {
             return trial;
         }
         let Ok(rendered) = probe.turn_text(turn, style, &extra) else { return Trial::Lost(None) };
-        self.judge(turn, expected, &extra, rendered)
+        self.judge(turn, expected, &tools, &extra, rendered)
     }
 
     /// Parses a turn back.
-    fn judge(&self, turn: &AssistantMessage, mut expected: Message, extra: &[Variable], rendered: String) -> Trial {
+    fn judge(
+        &self,
+        turn: &AssistantMessage,
+        mut expected: Message,
+        tools: &Value,
+        extra: &[Variable],
+        rendered: String,
+    ) -> Trial {
         let (probe, spec, style) = (self.probe, self.spec, self.style);
         for call in &mut expected.tool_calls {
             // Many formats have no ids, and some make their own.
@@ -268,7 +277,7 @@ impl<'p, 't> Trials<'p, 't> {
             return Trial::Lost(Some(rendered));
         }
         let start = spec.turn.assistant_start.as_str();
-        let tools = if turn.calls.is_empty() { Tools::empty() } else { offered(&turn.calls) };
+        let tools = Tools::from_openai(tools).unwrap_or_default();
         let options = Options::new().tools(&tools).generation_prompt(start);
         let read = |rendered: &str| {
             let body = until_end(rendered, spec);
@@ -307,19 +316,7 @@ fn conversation(turn: &AssistantMessage, style: Style) -> Value {
     if turn.calls.is_empty() {
         return json!({"messages": messages});
     }
-    // Only what the calls use of the tools that were offered.
-    let mut tools: Vec<Value> = Vec::new();
-    for call in &turn.calls {
-        if tools.iter().any(|tool| tool["function"]["name"] == call.name.as_str()) {
-            continue;
-        }
-        let same = turn.calls.iter().filter(|other| other.name == call.name).flat_map(|other| &other.arguments);
-        let properties: Map<String, Value> =
-            same.map(|(key, value)| (key.clone(), json!({"type": type_of(value)}))).collect();
-        let parameters = json!({"type": "object", "properties": properties});
-        tools.push(json!({"type": "function", "function": {"name": call.name, "parameters": parameters}}));
-    }
-    json!({"messages": messages, "tools": tools})
+    json!({"messages": messages, "tools": tools_for(&turn.calls)})
 }
 
 /// The message of a turn: what must come back.
@@ -385,10 +382,6 @@ fn is_same_as_reasoning(
 
 fn message_is_plain(message: &Message) -> bool {
     message.tool_calls.is_empty() && message.reasoning_content.is_empty()
-}
-
-fn offered(calls: &[Call]) -> Tools {
-    Tools::from_openai(&tools_for(calls)).unwrap_or_default()
 }
 
 /// Whether a render holds all words of a message's texts and the names of its calls.

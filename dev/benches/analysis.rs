@@ -1,23 +1,24 @@
-//! How long the analysis of the corpus takes, and how much of that is rendering:
-//! `cargo bench -p unjinja-benches --bench analysis`, or with the number of passes, `… -- 50`.
+//! How long the analysis of a template with its verification takes, and how much of that is rendering, for every template
+//! of the corpus: `cargo bench -p unjinja-benches --bench analysis`, or with the number of passes, `… -- 50`.
 //!
 //! The corpus is not part of the project. It is looked for at `$UNJINJA_CORPUS`, else beside the project.
 //!
 //! An analysis reports how many conversations it rendered, but not how long that took. As many conversations of the same shapes
-//! are therefore rendered once more, which gives a close estimate. The fixed cost of a render is measured with an empty template.
+//! are therefore rendered once more, which gives a close estimate. Labels are left out of it.
 
 use std::error::Error;
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use unjinja_analyzer::{Naming, analyze};
+use unjinja_analyzer::{Naming, analyze, verify};
+use unjinja_build::ROUND_TRIPS;
 use unjinja_render::Template;
 
-/// The time limit for the whole corpus.
-const BUDGET: Duration = Duration::from_secs(2);
+/// The limits in milliseconds of processor time, of one template: in the median, and for the slowest.
+const LIMITS: [f64; 2] = [15.0, 60.0];
 
 /// One template, and its time in each pass.
 struct Subject {
@@ -26,9 +27,8 @@ struct Subject {
     renders: u32,
     parsing: Vec<Duration>,
     analysis: Vec<Duration>,
+    verification: Vec<Duration>,
     rendering: Vec<Duration>,
-    /// As many renders of a template that does nothing.
-    idling: Vec<Duration>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,68 +40,74 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo bench` passes `--bench`. Without it (`cargo test`), one pass shows that the benchmark runs.
-    let default = if arguments.iter().any(|argument| argument == "--bench") { 20 } else { 1 };
+    let default = if arguments.iter().any(|argument| argument == "--bench") { 5 } else { 1 };
     let passes = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(default).max(1);
-    measure("released", &corpus.join("templates"), passes)?;
-    measure("wild", &corpus.join("wild/templates"), passes)
-}
-
-fn measure(what: &str, folder: &Path, passes: usize) -> Result<(), Box<dyn Error>> {
-    let mut subjects = subjects(folder)?;
+    let mut subjects = Vec::new();
+    for folder in ["templates", "wild/templates", "wide/templates"] {
+        subjects.extend(read(&corpus.join(folder))?);
+    }
     let contexts = contexts();
     // The first pass only warms up.
     for pass in 0..=passes {
         for subject in &mut subjects {
-            let [parsing, analysis, rendering, idling] = subject.pass(&contexts)?;
-            if pass > 0 {
-                subject.parsing.push(parsing);
-                subject.analysis.push(analysis);
-                subject.rendering.push(rendering);
-                subject.idling.push(idling);
-            }
+            subject.pass(&contexts, pass > 0)?;
         }
     }
-    report(what, &subjects, passes);
+    report(&subjects, passes);
     Ok(())
 }
 
-fn subjects(folder: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
+/// The templates of a folder that can be analysed.
+fn read(folder: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
     let mut subjects = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let source = fs::read_to_string(&path)?;
-        let (parsing, analysis, rendering, idling) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        subjects.push(Subject { file, source, renders: 0, parsing, analysis, rendering, idling });
+        let spec = Template::parse(&file, &source).ok().and_then(|t| analyze(&t, &Naming::of_file(&file)).ok());
+        let Some(spec) = spec else {
+            println!("{file} cannot be analysed and is left out");
+            continue;
+        };
+        let times = || Vec::new();
+        let renders = spec.evidence.renders + ROUND_TRIPS;
+        let (parsing, analysis, verification, rendering) = (times(), times(), times(), times());
+        subjects.push(Subject { file, source, renders, parsing, analysis, verification, rendering });
     }
     subjects.sort_by(|a, b| a.file.cmp(&b.file));
     Ok(subjects)
 }
 
 impl Subject {
-    /// How long it takes to parse, to analyse, to render as often as that did, and to do nothing as often.
-    fn pass(&mut self, contexts: &[Value]) -> Result<[Duration; 4], Box<dyn Error>> {
-        let begin = Instant::now();
+    /// How long it takes to parse, to analyse, to verify, and to render as often as that did.
+    fn pass(&mut self, contexts: &[Value], counts: bool) -> Result<(), Box<dyn Error>> {
+        let begin = now();
         let template = Template::parse(&self.file, black_box(&self.source))?;
-        let parsing = begin.elapsed();
+        let parsing = now().saturating_sub(begin);
+        let begin = now();
+        let spec = black_box(analyze(&template, &Naming::of_file(&self.file)))?;
+        let analysis = now().saturating_sub(begin);
+        let begin = now();
+        black_box(verify(&template, &spec, ROUND_TRIPS, 1));
+        let verification = now().saturating_sub(begin);
+        let begin = now();
+        for context in contexts.iter().cycle().take(self.renders as usize) {
+            // A template that refuses a conversation refuses it in probes, too.
+            let _ = black_box(template.render(black_box(context)));
+        }
+        let rendering = now().saturating_sub(begin);
+        if counts {
+            self.parsing.push(parsing);
+            self.analysis.push(analysis);
+            self.verification.push(verification);
+            self.rendering.push(rendering);
+        }
+        Ok(())
+    }
 
-        let naming = Naming::of_file(&self.file);
-        let begin = Instant::now();
-        let spec = black_box(analyze(&template, &naming))?;
-        let analysis = begin.elapsed();
-
-        self.renders = spec.evidence.renders;
-        let replay = |template: &Template, contexts: &[Value]| {
-            let begin = Instant::now();
-            for context in contexts.iter().cycle().take(spec.evidence.renders as usize) {
-                // A template that refuses a conversation refuses it in probes, too.
-                let _ = black_box(template.render(black_box(context)));
-            }
-            begin.elapsed()
-        };
-        let rendering = replay(&template, contexts);
-        let idling = replay(&Template::parse("empty", "")?, &[json!({})]);
-        Ok([parsing, analysis, rendering.saturating_sub(idling), idling])
+    /// The median time of all but the rendering alone.
+    fn whole(&self) -> Duration {
+        median(&self.parsing) + median(&self.analysis) + median(&self.verification)
     }
 }
 
@@ -145,47 +151,44 @@ fn contexts() -> Vec<Value> {
     contexts
 }
 
+/// The processor time of this process, which other processes on the machine change little.
+fn now() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
 fn median(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-fn report(what: &str, subjects: &[Subject], passes: usize) {
-    let total = |of: &dyn Fn(&Subject) -> &[Duration]| -> Vec<Duration> {
-        (0..passes).map(|pass| subjects.iter().map(|subject| of(subject)[pass]).sum()).collect()
-    };
+fn report(subjects: &[Subject], passes: usize) {
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-    let parsing = total(&|subject| &subject.parsing);
-    let analysis = total(&|subject| &subject.analysis);
-    let rendering = median(&total(&|subject| &subject.rendering));
-    let whole: Vec<Duration> = parsing.iter().zip(&analysis).map(|(a, b)| *a + *b).collect();
-    let (least, most) = (whole.iter().min().copied(), whole.iter().max().copied());
-    let pass = median(&whole);
-    let share = |part: Duration| 100.0 * part.as_secs_f64() / pass.as_secs_f64().max(f64::MIN_POSITIVE);
-    let renders: u32 = subjects.iter().map(|subject| subject.renders).sum();
-
-    println!("{what}: {} templates, median of {passes} passes", subjects.len());
-    println!(
-        "  whole pass   {:8.1} ms  (from {:.1} to {:.1}; {:.0} % of the budget)",
-        milliseconds(pass),
-        milliseconds(least.unwrap_or_default()),
-        milliseconds(most.unwrap_or_default()),
-        100.0 * pass.as_secs_f64() / BUDGET.as_secs_f64(),
-    );
-    println!("  parsing      {:8.1} ms  {:3.0} %", milliseconds(median(&parsing)), share(median(&parsing)));
-    println!("  rendering    {:8.1} ms  {:3.0} %  ({renders} renders)", milliseconds(rendering), share(rendering));
+    let sum = |of: &dyn Fn(&Subject) -> Duration| -> Duration { subjects.iter().map(of).sum() };
+    let all = sum(&Subject::whole);
+    let share = |part: Duration| 100.0 * part.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut slowest: Vec<&Subject> = subjects.iter().collect();
-    slowest.sort_by_key(|subject| std::cmp::Reverse(median(&subject.analysis)));
-    let idling = median(&total(&|subject| &subject.idling));
-    let each = idling.as_secs_f64() * 1e6 / f64::from(renders.max(1));
-    println!(
-        "               {:8.1} ms more, {each:.0} µs each, where each has a stack of its own",
-        milliseconds(idling)
-    );
+    slowest.sort_by_key(|subject| std::cmp::Reverse(subject.whole()));
+    let most = slowest.first().map_or(Duration::ZERO, |subject| subject.whole());
+    let each: Vec<Duration> = subjects.iter().map(Subject::whole).collect();
+
+    println!("{} templates, each the median of {passes} passes", subjects.len());
+    println!("  median       {:8.1} ms  (limit {})", milliseconds(median(&each)), LIMITS[0]);
+    println!("  slowest      {:8.1} ms  (limit {})", milliseconds(most), LIMITS[1]);
+    println!("  all          {:8.1} ms", milliseconds(all));
+    let parts: [(&str, &dyn Fn(&Subject) -> Duration); 4] = [
+        ("parsing", &|subject| median(&subject.parsing)),
+        ("analysis", &|subject| median(&subject.analysis)),
+        ("verification", &|subject| median(&subject.verification)),
+        ("rendering", &|subject| median(&subject.rendering)),
+    ];
+    for (name, of) in parts {
+        println!("  {name:<12} {:8.1} ms  {:3.0} %", milliseconds(sum(of)), share(sum(of)));
+    }
     println!("  slowest");
     for subject in slowest.into_iter().take(5) {
-        let time = milliseconds(median(&subject.analysis));
+        let time = milliseconds(subject.whole());
         println!("    {time:8.1} ms  {} ({} renders)", subject.file, subject.renders);
     }
 }
