@@ -302,9 +302,8 @@ pub(crate) fn tools_for(calls: &[Call]) -> Value {
             continue;
         }
         let same = calls.iter().filter(|other| other.name == call.name).flat_map(|other| &other.arguments);
-        let properties: Map<String, Value> = same
-            .map(|(key, value)| (key.clone(), json!({"type": type_of(value), "description": "a value"})))
-            .collect();
+        let properties: Map<String, Value> =
+            same.map(|(key, value)| (key.clone(), json!({"type": type_of(value), "description": "a value"}))).collect();
         tools.push(json!({"type": "function", "function": {
             "name": call.name,
             "description": "does something",
