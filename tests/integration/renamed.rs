@@ -162,10 +162,10 @@ fn experiment(file: &str, source: &str, contexts: &[Value]) -> Result<Option<Rep
     Ok(Some(report))
 }
 
-/// The templates of the corpus, the released and the wild ones: file names and texts.
+/// All templates of the corpus: file names and texts.
 fn templates(corpus: &Path) -> Result<Vec<(String, String)>, Failure> {
     let mut found = Vec::new();
-    for folder in ["templates", "wild/templates"] {
+    for folder in ["templates", "wild/templates", "wide/templates"] {
         let mut paths: Vec<PathBuf> =
             fs::read_dir(corpus.join(folder))?.map(|entry| Ok(entry?.path())).collect::<Result<_, Failure>>()?;
         paths.sort();
