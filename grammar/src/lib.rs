@@ -8,6 +8,7 @@
 
 mod assemble;
 mod builder;
+mod escaped;
 mod expr;
 mod graph;
 mod hash;

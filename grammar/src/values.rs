@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::escaped::Escaped;
 use super::schema::{self, SchemaError, Schemas};
 use super::syntax::Syntax;
 use super::text_rules::other_than;
@@ -20,6 +21,7 @@ pub struct Wider {
 #[derive(Default)]
 pub(super) struct Values {
     space: Option<RuleId>,
+    escaped: Escaped,
     pub(super) widened: Vec<Wider>,
     /// The first required value for which no text fits the schema, with the name of its tool.
     pub(super) error: Option<(String, SchemaError)>,
@@ -61,10 +63,9 @@ impl Values {
         schema::any_object(builder)
     }
 
-    /// Any JSON string.
-    pub(super) fn any_text(&mut self, builder: &mut Builder) -> Expr {
-        builder.set_syntax(Syntax::Json);
-        schema::any_string(builder)
+    /// A JSON string that holds JSON.
+    pub(super) fn in_string(&mut self, builder: &mut Builder, json: &Expr) -> Expr {
+        self.escaped.string(builder, json)
     }
 
     /// Any function's name, as a string.

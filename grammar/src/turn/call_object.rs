@@ -33,10 +33,8 @@ impl Turn<'_> {
             None => None,
             Some(Offered::Any) => {
                 let name = self.values.any_name(&mut self.builder, syntax.clone());
-                let arguments = match shape.args_as_text {
-                    true => self.values.any_text(&mut self.builder),
-                    false => self.values.any_object(&mut self.builder, syntax),
-                };
+                let arguments = self.values.any_object(&mut self.builder, syntax);
+                let arguments = self.as_written(shape, arguments);
                 Some(self.call_object(shape, name, arguments, true))
             }
             Some(Offered::These(tools)) => {
@@ -46,20 +44,23 @@ impl Turn<'_> {
                     if named.is_some_and(|named| named != number) {
                         continue;
                     }
-                    let arguments = if shape.args_as_text {
-                        let why = "the arguments are JSON text in a string, for which the schema is not expressed";
-                        self.values.note(&tool.name, "", "type", why);
-                        Some(self.values.any_text(&mut self.builder))
-                    } else {
-                        self.typed(tool, "arguments", &tool.parameters, syntax.clone())
-                    };
+                    let arguments = self.typed(tool, "arguments", &tool.parameters, syntax.clone());
                     let Some(arguments) = arguments else { continue };
+                    let arguments = self.as_written(shape, arguments);
                     let name = self.values.exact(&mut self.builder, &tool.name, syntax.clone());
                     let call = self.call_object(shape, name, arguments, tool.has_required());
                     calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());
                 }
                 (!calls.is_empty()).then(|| choice(calls))
             }
+        }
+    }
+
+    /// Arguments as the template writes them: an object, or its text in a string.
+    fn as_written(&mut self, shape: &CallShape, arguments: Expr) -> Expr {
+        match shape.args_as_text {
+            true => self.values.in_string(&mut self.builder, &arguments),
+            false => arguments,
         }
     }
 

@@ -1,0 +1,116 @@
+//! JSON as the text of a JSON string: the rules of the JSON, with every character escaped as a string needs it.
+//!
+//! It must not know what the rules mean. Each character of a text and of a class is replaced by its escape.
+
+use std::collections::HashMap;
+
+use super::{Builder, Class, Expr, Repeat, RuleId, choice, repeat, sequence, text};
+
+/// The rules that were escaped so far, each with its copy.
+#[derive(Default)]
+pub(super) struct Escaped {
+    copies: HashMap<RuleId, RuleId>,
+}
+
+impl Escaped {
+    /// A JSON string whose text is what `json` matches.
+    pub(super) fn string(&mut self, builder: &mut Builder, json: &Expr) -> Expr {
+        let mut pending = Vec::new();
+        let inside = self.expr(builder, json, &mut pending);
+        while let Some((rule, copy)) = pending.pop() {
+            if let Some(expr) = builder.get(rule).and_then(|rule| rule.expr.clone()) {
+                let expr = self.expr(builder, &expr, &mut pending);
+                builder.define(copy, expr);
+            }
+        }
+        sequence([text("\""), inside, text("\"")])
+    }
+
+    /// The escaped form of an expression. Rules that it uses and that have no copy yet are added to `pending`.
+    fn expr(&mut self, builder: &mut Builder, expr: &Expr, pending: &mut Vec<(RuleId, RuleId)>) -> Expr {
+        match expr {
+            Expr::Text(plain) => text(plain.chars().map(escape).collect::<String>()),
+            Expr::Class(class) => escaped_class(class),
+            Expr::Rule(rule) => match self.copies.get(rule) {
+                Some(copy) => Expr::Rule(*copy),
+                None => {
+                    let copy = builder.reserve(&format!("text-{}", builder.name(*rule)));
+                    self.copies.insert(*rule, copy);
+                    pending.push((*rule, copy));
+                    Expr::Rule(copy)
+                }
+            },
+            Expr::Sequence(parts) => {
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).collect();
+                sequence(parts)
+            }
+            Expr::Choice(parts) => {
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).collect();
+                choice(parts)
+            }
+            Expr::Repeat(this) => {
+                let Repeat { body, min, max } = &**this;
+                repeat(self.expr(builder, body, pending), *min, *max)
+            }
+        }
+    }
+}
+
+/// The code points that a string cannot contain as they are.
+const ESCAPED: [(char, char); 3] = [('\0', '\u{1f}'), ('"', '"'), ('\\', '\\')];
+
+/// The code points of a class: those that a string contains as they are, and the escapes of the others.
+fn escaped_class(class: &Class) -> Expr {
+    let escaped = class.intersect(&Class::ranges(ESCAPED));
+    if escaped.is_empty() {
+        return class.clone().into();
+    }
+    let plain = match class.is_negated() {
+        true => Class::ranges(class.as_ranges().iter().copied().chain(ESCAPED)).negate(),
+        false => class.intersect(&Class::ranges(ESCAPED).negate()),
+    };
+    let escapes = escaped.as_ranges().iter().flat_map(|&(first, last)| first..=last).map(|char| text(escape(char)));
+    choice((!plain.is_empty()).then(|| plain.into()).into_iter().chain(escapes))
+}
+
+/// A character in a JSON string.
+fn escape(char: char) -> String {
+    match char {
+        '"' | '\\' => format!("\\{char}"),
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        '\u{8}' => "\\b".to_owned(),
+        '\u{c}' => "\\f".to_owned(),
+        '\0'..='\u{1f}' => format!("\\u{:04x}", u32::from(char)),
+        char => char.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::many;
+    use super::*;
+
+    #[test]
+    fn a_rule_is_escaped_once_and_may_use_itself() {
+        let mut builder = Builder::new();
+        let list = builder.reserve("list");
+        let quoted = sequence([text("\"\n"), many(Class::of(['"']).negate()), list.into()]);
+        builder.define(list, choice([text("[]"), quoted]));
+        let mut escaped = Escaped::default();
+        let one = escaped.string(&mut builder, &list.into());
+        let other = escaped.string(&mut builder, &sequence([list.into(), Class::of(['a', '\\']).into()]));
+        let control: String = (0..0x20_u8)
+            .map(|byte| escape(char::from(byte)))
+            .map(|escape| format!(" | \"{}\"", escape.replace('\\', "\\\\")))
+            .collect();
+        assert_eq!(
+            builder.grammar(choice([one, other])),
+            format!(
+                "root ::= \"\\\"\" text-list \"\\\"\" | \"\\\"\" text-list ([a] | \"\\\\\\\\\") \"\\\"\"\n\
+                 text-list ::= \"[]\" | \"\\\\\\\"\\\\n\" ([^\\x00-\\x1F\"\\\\]{control} | \"\\\\\\\\\")* text-list\n"
+            )
+        );
+    }
+}
