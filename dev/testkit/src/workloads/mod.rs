@@ -87,6 +87,7 @@ impl Format {
             name: spec.template.name.clone(),
             markers: Markers::of(&unjinja_codegen::plan(&spec)),
             translates: spec.tools.uses_python_dicts
+                || spec.tools.args_as_text
                 || matches!(spec.tools.format, ToolFormat::TagWithTagged | ToolFormat::CallExpression),
             template: template.with_limits(limits),
             assistant_start: spec.turn.assistant_start,
@@ -155,7 +156,11 @@ impl Format {
         for thinking in [None, Some(true), Some(false)] {
             let Some(prompt) = context(json!([user]), true, thinking) else { continue };
             if let Some(output) = whole.strip_prefix(&prompt) {
-                let tail = prompt.rfind(start).map_or(prompt.as_str(), |at| &prompt[at..]);
+                // Without a start of the turn, the prompt is what follows the question.
+                let tail = match start {
+                    "" => prompt.strip_prefix(&context(json!([user]), false, None)?)?,
+                    start => prompt.rfind(start).map_or(prompt.as_str(), |at| &prompt[at..]),
+                };
                 return Some((thinking, tail.to_owned(), output.to_owned()));
             }
         }
