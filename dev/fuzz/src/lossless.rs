@@ -187,8 +187,9 @@ impl<'a> Judge<'a> {
 fn find_unescaped(text: &[u8], part: &[u8]) -> Option<usize> {
     let (mut bytes, mut ends, mut at) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()), 0);
     while let Some(&byte) = text.get(at) {
+        let digits = |at: usize| text.iter().skip(at).take(4).take_while(|byte| byte.is_ascii_hexdigit()).count();
         let hex = |at: usize| {
-            let digits = std::str::from_utf8(text.get(at..at + 4)?).ok()?;
+            let digits = std::str::from_utf8(text.get(at..at + 4).filter(|_| digits(at) == 4)?).ok()?;
             u32::from_str_radix(digits, 16).ok()
         };
         let (char, length) = match (byte, text.get(at + 1)) {
@@ -203,7 +204,8 @@ fn find_unescaped(text: &[u8], part: &[u8]) -> Option<usize> {
                     (char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)), 12)
                 }
                 (Some(code), ..) => (Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)), 6),
-                (None, ..) => (None, 1),
+                // An escape that lacks digits is one character.
+                (None, ..) => (Some(char::REPLACEMENT_CHARACTER), 2 + digits(at + 2)),
             },
             _ => (None, 1),
         };
