@@ -128,7 +128,7 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
     if shape.name_is_key && (shape.function_field.is_empty() || in_function) {
         found.push(Part { range: key_range, taken: Taken::FunctionName });
         found.push(Part { range: value, taken: Taken::Arguments });
-    } else if is(&key_range, &shape.name_field) {
+    } else if is(&key_range, &shape.name_field) && !shape.announced {
         found.push(Part { range: inside_quotes(text, value), taken: Taken::FunctionName });
     } else if is(&key_range, &shape.args_field) {
         found.push(Part { range: value, taken: Taken::Arguments });
