@@ -89,15 +89,17 @@ pub(super) enum NodeKey {
     /// A state of the automaton of an argument's raw text. Its rules end after the marker that closes the argument. The
     /// first number is that of the names that may follow it.
     Value(StateId, usize, usize),
-    /// The same for a marker that holds the argument's name, which is the one with the first number. If no name has that
-    /// number, the rules end where the name in the marker begins.
+    /// The same for a marker that holds the argument's name, which is the one with the first number.
     Named(StateId, usize, usize),
 }
+
+/// Where free text leads: a position, and whether white space may come before it.
+type Exit = (Position, bool);
 
 /// Free text at a position: its automaton, and the positions that each of its stops leads to.
 struct Table {
     until: Until,
-    exits: Vec<Vec<Position>>,
+    exits: Vec<Vec<Exit>>,
 }
 
 /// Identifies an argument: the state of its name, the index of the tool, and the index of its property, if the schema
@@ -156,8 +158,11 @@ impl<'a> Turn<'a> {
                 if transition.actions.contains(&Action::Speculate)
                     && let Some(to) = self.target(at, transition)
                 {
-                    let core = marker.consumed();
-                    let alternative = vec![Piece::Expr(text(core)), self.to(to)];
+                    let mut alternative = vec![Piece::Expr(text(marker.consumed()))];
+                    if self.spaced_after(marker, to) {
+                        alternative.push(self.space());
+                    }
+                    alternative.push(self.to(to));
                     if !alternatives.contains(&alternative) {
                         alternatives.push(alternative);
                     }

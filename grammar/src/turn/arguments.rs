@@ -5,20 +5,23 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Marker, StateId};
+use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Marker, Nesting, StateId};
 
 use super::{Call, NodeKey, Offered, Position, Turn, is_irrelevant, spaced_before};
 use crate::graph::{Alternative, NodeId, Piece};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
 use crate::values::{NAME, NO_STRING};
-use crate::{Expr, choice, option, repeat, sequence, text};
+use crate::{Class, Expr, choice, many, option, repeat, sequence, text};
 
 /// References and combinations of schemas are followed at most so deep.
 const MAX_DEPTH: usize = 16;
 
 /// The key of a bracket around a value.
 const BRACKET: &str = "tools.arguments";
+
+/// What a grammar cannot check where a marker repeats the name of an argument that is not declared.
+const UNKNOWN_NAME: &str = "the name of an argument that is not declared may differ in the marker that closes it";
 
 /// Which argument is written.
 #[derive(Clone, Copy)]
@@ -53,8 +56,13 @@ impl<'a> Turn<'a> {
                 alternatives.push(vec![Piece::Node(argument), to]);
             }
         }
-        // An argument that is not declared would be a part of the value before it.
-        let open = tool.open && (tool.properties.is_empty() || !self.names_end_values());
+        // An argument that is not declared would be a part of the value before it, and a grammar cannot repeat its name in
+        // the marker that closes it.
+        let may_be_other = match () {
+            () if self.names_close_values() => tool.parameters.get("properties").is_none(),
+            () => tool.properties.is_empty() || !self.names_end_values(),
+        };
+        let open = tool.open && may_be_other;
         if open && let Some((argument, next)) = self.argument(at.state, number, tool, Argument::Any) {
             let to = self.to(Position { state: next, ..at });
             alternatives.push(vec![Piece::Node(argument), to]);
@@ -65,6 +73,11 @@ impl<'a> Turn<'a> {
     /// Whether the name of a declared argument ends the value before it.
     fn names_end_values(&self) -> bool {
         self.program.states.iter().any(|state| state.markers.list().iter().any(|marker| !marker.names.is_empty()))
+    }
+
+    /// Whether a marker repeats the name of the argument whose value it closes.
+    fn names_close_values(&self) -> bool {
+        self.program.states.iter().any(|state| state.markers.hold_name())
     }
 
     /// The number of the names that a tool declares, if they end values in this state.
@@ -117,7 +130,7 @@ impl<'a> Turn<'a> {
         };
         let mut alternatives: Vec<Alternative> = Vec::new();
         let mut next_state: Option<StateId> = None;
-        let mut nested = None;
+        let mut nested: Option<&'a Nesting> = None;
         for (marker, transition) in self.transitions(Position::new(state)) {
             let kind = transition.actions.iter().find_map(|action| match action {
                 Action::Argument(kind) => Some(*kind),
@@ -132,8 +145,7 @@ impl<'a> Turn<'a> {
                 lead.push(self.space());
             }
             lead.push(Piece::Expr(text(marker.consumed())));
-            let (values, next) =
-                self.argument_value(transition.next, kind, &marker.after, nested.is_some(), tool, argument)?;
+            let (values, next) = self.argument_value(transition.next, kind, &marker.after, nested, tool, argument)?;
             if next_state.is_some_and(|other| other != next) {
                 return None;
             }
@@ -163,7 +175,7 @@ impl<'a> Turn<'a> {
         mut state: StateId,
         kind: ArgumentKind,
         mut layout: &'a str,
-        nested: bool,
+        nested: Option<&'a Nesting>,
         tool: &ToolRules,
         argument: Argument<'_>,
     ) -> Option<(Vec<Alternative>, StateId)> {
@@ -238,7 +250,7 @@ impl<'a> Turn<'a> {
         state: StateId,
         kind: ArgumentKind,
         layout: &str,
-        nested: bool,
+        nested: Option<&'a Nesting>,
         tool: &ToolRules,
         argument: Argument<'_>,
     ) -> Vec<Alternative> {
@@ -302,12 +314,35 @@ impl<'a> Turn<'a> {
                 alternatives.push(self.closed(state, argument, value));
             }
         }
-        if nested && !as_text && may_be(property, Types::OBJECT | Types::ARRAY) {
-            let path = format!("/properties/{}", property.name);
-            self.values.note(&tool.name, &path, "type", "an object in tags is raw text to the grammar");
-            alternatives.push(self.any_text(state, tool, argument));
+        if let Some(nesting) = nested.filter(|_| !as_text && may_be(property, Types::OBJECT | Types::ARRAY)) {
+            alternatives.extend(self.in_tags(state, nesting, tool, property));
         }
         alternatives
+    }
+
+    /// The raw text of a value that may be an object or a list in tags: an object begins with a tag, and an item of a list with
+    /// anything but the bracket of a JSON array.
+    fn in_tags(
+        &mut self,
+        state: StateId,
+        nesting: &Nesting,
+        tool: &ToolRules,
+        property: &Property,
+    ) -> Vec<Alternative> {
+        let path = format!("/properties/{}", property.name);
+        let why = "an object in tags is raw text to the grammar, but for the beginning of its first tag";
+        self.values.note(&tool.name, &path, "type", why);
+        let name = self.name_class(state).intersect(&Class::of(['/']).negate());
+        let mut begins: Vec<Alternative> =
+            vec![vec![Piece::Expr(text(nesting.open.clone())), Piece::Expr(name.into())]];
+        if may_be(property, Types::ARRAY) {
+            let why = "the items of a list in tags are raw text to the grammar, and are not counted";
+            self.values.note(&tool.name, &path, "items", why);
+            let others = nesting.open.chars().take(1).chain(['\0', ' ', '\t', '\n', '\r', '[']);
+            begins.push(vec![self.space(), Piece::Expr(Class::of(others).negate().into())]);
+        }
+        let rest = self.any_text(state, tool, Argument::Property(usize::MAX, property));
+        begins.into_iter().map(|begin| [begin, rest.clone()].concat()).collect()
     }
 
     /// Any text, and the marker that closes it.
@@ -322,12 +357,14 @@ impl<'a> Turn<'a> {
                 let name = self.name_index(&property.name);
                 vec![Piece::Node(self.graph.node(NodeKey::Named(state, name, 0)))]
             }
-            // A grammar cannot say that two names are the same. So the text ends at the closer of any argument.
+            // A grammar cannot say that two names are the same. So the text may hold the closers of other arguments, and any
+            // closer may be its own.
             Argument::Any => {
-                let rest = text(marker.core.get(at..).unwrap_or_default().to_owned());
+                self.values.note(&tool.name, "", "additionalProperties", UNKNOWN_NAME);
+                let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
+                let any = self.builder.rule("any-text", many(Class::any()));
                 let name = repeat(self.name_class(state), 1, Some(NAME));
-                let before = Piece::Node(self.graph.node(NodeKey::Named(state, usize::MAX, 0)));
-                vec![before, Piece::Expr(name), Piece::Expr(rest)]
+                [any.into(), text(before), name, text(after)].into_iter().map(Piece::Expr).collect()
             }
         }
     }

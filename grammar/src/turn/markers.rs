@@ -85,8 +85,9 @@ impl<'a> Turn<'a> {
     }
 
     /// Whether white space after a marker must be allowed here. Other states than these allow it themselves.
-    fn spaced_after(&self, marker: &Marker, to: Position) -> bool {
-        !marker.after.is_empty()
+    pub(super) fn spaced_after(&self, marker: &Marker, to: Position) -> bool {
+        marker.take
+            && !marker.after.is_empty()
             && matches!(self.state(to.state).hole, Some(Hole::Name) | Some(Hole::Id) | Some(Hole::ArgumentName))
     }
 
@@ -152,7 +153,12 @@ impl<'a> Turn<'a> {
             if let Some(rest) = marker.core.strip_prefix(read)
                 && let Some(to) = self.allowed_target(at, marker, transition)
             {
-                alternatives.push(vec![Piece::Expr(text(rest)), self.to(to)]);
+                let mut alternative = vec![Piece::Expr(text(rest))];
+                if self.spaced_after(marker, to) {
+                    alternative.push(self.space());
+                }
+                alternative.push(self.to(to));
+                alternatives.push(alternative);
             }
         }
         alternatives

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi_2::{Confirm, Hole, Marker, NameKind, Text};
 
-use super::{Alternative, NodeKey, Offered, Piece, Position, Table, Turn};
+use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Turn};
 use crate::text;
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition, Until};
@@ -35,9 +35,10 @@ impl Turn<'_> {
         };
         let transitions = self.transitions(at);
         let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).collect();
-        let cores: Vec<Text> = transitions.iter().map(|(marker, _)| core(marker, name.as_deref())).collect();
+        let cores: Vec<Text> =
+            transitions.iter().map(|(marker, _)| marker.core_for(name.as_deref().unwrap_or_default())).collect();
         let mut stops: Vec<Stop<'_>> = Vec::new();
-        let mut exits: Vec<Vec<Position>> = Vec::new();
+        let mut exits: Vec<Vec<Exit>> = Vec::new();
         for (((marker, transition), core), next) in transitions.into_iter().zip(&cores).zip(&next) {
             if core.is_empty() {
                 continue;
@@ -49,8 +50,6 @@ impl Turn<'_> {
             let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
             if number == stops.len() {
                 let confirm = match &marker.confirm {
-                    // Only a part of the marker: what follows is the name.
-                    Confirm::Next(_) if core.len() < marker.core.len() => Vec::new(),
                     // Any name may come next.
                     Confirm::Next(_) if next.iter().any(String::is_empty) => Vec::new(),
                     Confirm::Next(cores) => {
@@ -61,7 +60,7 @@ impl Turn<'_> {
                 stops.push(Stop { core, confirm, peek: !marker.take });
                 exits.push(Vec::new());
             }
-            exits[number].extend(to);
+            exits[number].extend(to.map(|to| (to, self.spaced_after(marker, to))));
         }
         let table = Rc::new(Table { until: Until::new(&stops), exits });
         self.tables.insert(key, Rc::clone(&table));
@@ -120,11 +119,20 @@ impl Turn<'_> {
         alternatives
     }
 
-    fn exits(&mut self, key: NodeKey, exits: &[Position], char: Option<Piece>) -> Vec<Alternative> {
+    fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {
         if let NodeKey::Value(..) | NodeKey::Named(..) = key {
             return vec![char.into_iter().collect()];
         }
-        exits.iter().map(|to| char.iter().cloned().chain([self.to(*to)]).collect()).collect()
+        let mut alternatives = Vec::with_capacity(exits.len());
+        for &(to, spaced) in exits {
+            let mut alternative: Alternative = char.iter().cloned().collect();
+            if spaced {
+                alternative.push(self.space());
+            }
+            alternative.push(self.to(to));
+            alternatives.push(alternative);
+        }
+        alternatives
     }
 
     pub(super) fn text_key(&self, key: NodeKey, index: usize) -> NodeKey {
@@ -140,14 +148,6 @@ impl Turn<'_> {
             NodeKey::Named(state, name, _) => NodeKey::Named(state, name, index),
             NodeKey::Position(at) => NodeKey::Position(at),
         }
-    }
-}
-
-/// The core of a marker with this name in its place. Without a name: the part of the core before it.
-fn core(marker: &Marker, name: Option<&str>) -> Text {
-    match (name, marker.named) {
-        (None, Some(at)) => marker.core.get(..at).unwrap_or_default().to_owned().into(),
-        (name, _) => marker.core_for(name.unwrap_or_default()),
     }
 }
 

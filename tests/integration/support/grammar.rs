@@ -81,6 +81,22 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
     None
 }
 
+/// Whether the grammar reports that it does not rule this problem out: it names the keywords that it does not check, and those
+/// may be violated.
+pub fn is_reported(grammar: &Grammar, problem: &str) -> bool {
+    grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
+        "pattern" => problem.contains("does not match"),
+        "minLength" | "maxLength" => problem.contains("characters"),
+        // An object in tags is raw text to a grammar. If it is no object, it is read as a string.
+        "type" => problem.contains("is not of type") || problem.contains("ArgumentTypeMismatch"),
+        "items" => problem.contains("has more than") || problem.contains("has less than"),
+        // A grammar cannot repeat a name that it does not know. If a marker closes another name, the value goes on, and so
+        // does its call.
+        "additionalProperties" => problem.contains("IncompleteCall"),
+        _ => false,
+    })
+}
+
 /// Checks that grammars accept the turns that a template renders. Returns how many turns had calls, and how many had none.
 pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) -> Result<(usize, usize), Failure> {
     let name = &model.spec.template.name;
