@@ -1,13 +1,13 @@
 //! Arguments whose closing marker repeats their name, and objects that are written as tags.
 //!
-//! A marker that holds the name of the open argument is put together once for each argument. From then on it is looked for as
-//! any other.
+//! A marker that holds the name of the open argument is put together once for each argument, in memory that is kept for the
+//! next one. From then on it is looked for as any other.
 
 use super::call_builder::Written;
 use super::cursor::Found;
 use super::io::Io;
 use super::memory::Memory;
-use super::value_readers::Reading;
+use super::value_readers::{Named, Reading};
 use crate::program::{Markers, Nesting};
 use crate::readers::nested;
 use crate::tools::{SchemaPlace, Types};
@@ -25,15 +25,15 @@ impl Io<'_> {
 
     fn with_name(&mut self, markers: &Markers, read: fn(&mut Self, &Markers) -> Found) -> Found {
         let Memory { calls, readers, .. } = &mut *self.memory;
-        let own = match readers.named.take() {
-            Some(own) => own,
-            None => Box::new(markers.with_name(calls.argument.as_str())),
-        };
+        let Named { markers: own, current } = std::mem::take(&mut readers.named);
+        let mut own = own.unwrap_or_else(|| Box::new(Markers::expected(&[])));
+        if !current {
+            let old = std::mem::replace(&mut *own, Markers::expected(&[]));
+            *own = markers.with_name(calls.argument.as_str(), old);
+        }
         let found = read(self, &own);
         // A marker ends the state that these belong to.
-        if found == Found::Wait {
-            self.memory.readers.named = Some(own);
-        }
+        self.memory.readers.named = Named { markers: Some(own), current: found == Found::Wait };
         found
     }
 
@@ -89,7 +89,7 @@ impl Io<'_> {
             }
             _ if nested::object(text, nesting, inner, out) => true,
             _ if is_list => {
-                nested::leaf(held, inner.types(), nesting.python, out);
+                nested::leaf(&mut readers.leaf, held, inner.types(), nesting.python, out);
                 true
             }
             _ => false,

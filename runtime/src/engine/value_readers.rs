@@ -17,8 +17,10 @@ pub(crate) struct ValueReaders {
     pub(super) quote_tokens: quote_tokens::Translator,
     pub(super) object: CallObject,
     pub(super) tagged: TaggedReader,
+    /// Reads an item of a list, while `tagged` holds its text.
+    pub(super) leaf: TaggedReader,
     /// The markers of the state, with the name of the open argument in them.
-    pub(super) named: Option<Box<Markers>>,
+    pub(super) named: Named,
     /// The value is a further item of a list.
     pub(super) item: bool,
     /// The token that strings stand between.
@@ -26,6 +28,15 @@ pub(crate) struct ValueReaders {
     /// Writes the rest of a tagged value if the text ends inside it. A pointer, because only programs with such values link
     /// its reader.
     pub(super) abort: Option<Abort>,
+}
+
+/// Markers that hold the name of an argument.
+#[derive(Default)]
+pub(super) struct Named {
+    /// The memory is kept for the next argument.
+    pub(super) markers: Option<Box<Markers>>,
+    /// Whether the name is that of the argument which is being read.
+    pub(super) current: bool,
 }
 
 /// Writes the rest of a value to the buffer. Returns whether the value held bytes that are not UTF-8.

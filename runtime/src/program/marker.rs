@@ -80,10 +80,22 @@ impl Marker {
 
     /// The core with this name in its place; the core itself if no name stands in it.
     pub fn core_for(&self, name: &str) -> Text {
-        match self.named.and_then(|at| self.core.split_at_checked(at)) {
-            Some((before, after)) => Cow::Owned([before, name, after].concat()),
-            None => self.core.clone(),
-        }
+        self.core_in(name, Cow::Borrowed(""))
+    }
+
+    /// Like [`core_for`](Self::core_for), in the memory of another text.
+    pub(super) fn core_in(&self, name: &str, memory: Text) -> Text {
+        let Some((before, after)) = self.named.and_then(|at| self.core.split_at_checked(at)) else {
+            return self.core.clone();
+        };
+        let mut core = match memory {
+            Cow::Owned(core) => core,
+            Cow::Borrowed(_) => String::new(),
+        };
+        core.clear();
+        core.reserve(self.core.len() + name.len());
+        core.extend([before, name, after]);
+        Cow::Owned(core)
     }
 
     /// Leaves the core for the next state to read.

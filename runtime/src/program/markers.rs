@@ -74,10 +74,16 @@ impl Markers {
         self.list.iter().any(|marker| marker.named.is_some())
     }
 
-    /// The markers with this name where they hold the name of the open argument, and a search for them.
-    pub(crate) fn with_name(&self, name: &str) -> Self {
-        let named = |marker: &Marker| Marker { core: marker.core_for(name), named: None, ..marker.clone() };
-        Self::of(self.list.iter().map(named).collect::<Vec<_>>().into()).searched()
+    /// The markers with this name where they hold the name of the open argument, and a search for them. The memory of `old`
+    /// is used again, so that a name that is not longer than those before it allocates nothing.
+    pub(crate) fn with_name(&self, name: &str, old: Self) -> Self {
+        let mut list = old.list.into_owned();
+        list.resize(self.list.len(), Marker::new(""));
+        for (own, marker) in list.iter_mut().zip(&*self.list) {
+            let core = marker.core_in(name, std::mem::take(&mut own.core));
+            *own = Marker { core, named: None, ..marker.clone() };
+        }
+        Self::of(list.into()).searched()
     }
 
     /// Adds the fastest search for the markers.
@@ -224,6 +230,17 @@ mod tests {
         ] {
             assert_eq!(search(cores), expected, "{cores:?}");
         }
+    }
+
+    #[test]
+    fn a_name_takes_the_place_of_the_one_before_it() {
+        const LIST: &[Marker] = &[Marker::new("<end>"), Marker::new("</>").with_name_at(2)];
+        let markers = Markers::new(LIST);
+        let one = markers.with_name("a-long-name", Markers::expected(&[]));
+        let core = one.list()[1].core.as_ptr();
+        let other = markers.with_name("city", one);
+        assert_eq!(other, Markers::of([Marker::new("<end>"), Marker::new("</city>")].to_vec().into()));
+        assert_eq!(other.list()[1].core.as_ptr(), core);
     }
 
     #[test]

@@ -26,7 +26,9 @@ enum Part<'s> {
 /// Reads the members of an object and appends the object as JSON. Returns `false`, and appends nothing, if the text is
 /// anything else.
 pub(crate) fn object(text: &[u8], nesting: &Nesting, place: SchemaPlace<'_>, out: &mut Vec<u8>) -> bool {
-    match parts(text, nesting, place) {
+    // Most values begin like no object. Nothing is allocated for them.
+    let is_tag = begins(&text[skip_space(text, 0)..], nesting);
+    match is_tag.then(|| parts(text, nesting, place)).flatten() {
         Some(parts) => {
             write(text, nesting, &parts, out);
             true
@@ -35,12 +37,11 @@ pub(crate) fn object(text: &[u8], nesting: &Nesting, place: SchemaPlace<'_>, out
     }
 }
 
-/// Appends text that holds no tags, as JSON of one of these types.
-pub(crate) fn leaf(text: &[u8], types: Types, python: bool, out: &mut Vec<u8>) {
+/// Appends text that holds no tags, as JSON of one of these types. The reader is used for its buffers.
+pub(crate) fn leaf(reader: &mut TaggedReader, text: &[u8], types: Types, python: bool, out: &mut Vec<u8>) {
     if types == Types::OBJECT && text.is_empty() {
         return out.extend_from_slice(b"{}");
     }
-    let mut reader = TaggedReader::default();
     reader.restart(types, python);
     reader.begin(out);
     reader.feed(text, out);
@@ -139,6 +140,7 @@ struct Writing {
 
 fn write(text: &[u8], nesting: &Nesting, parts: &[Part<'_>], out: &mut Vec<u8>) {
     let mut stack = vec![Writing::default()];
+    let mut reader = TaggedReader::default();
     out.push(b'{');
     for part in parts {
         let Part::Open { name, place, text: value, repeated } = part else {
@@ -172,7 +174,7 @@ fn write(text: &[u8], nesting: &Nesting, parts: &[Part<'_>], out: &mut Vec<u8>) 
         let is_empty = ends_list && !goes_on && value.trim_ascii().is_empty();
         if !is_empty {
             let place = if is_list { place.item() } else { *place };
-            leaf(value, place.types(), nesting.python, out);
+            leaf(&mut reader, value, place.types(), nesting.python, out);
         }
         if ends_list {
             out.push(b']');

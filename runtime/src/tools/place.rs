@@ -52,9 +52,10 @@ impl<'s> SchemaPlace<'s> {
     /// What `part` finds first: in the schema of this place, in those that it refers to, and in those that it combines.
     fn find(self, part: impl Fn(&'s Value) -> Option<&'s Value>) -> Option<Self> {
         let (root, schema) = self.at?;
-        let mut open = vec![schema];
+        // Most schemas refer to nothing. The list stays empty then, and nothing is allocated.
+        let (mut first, mut open) = (Some(schema), Vec::new());
         for _ in 0..BUDGET {
-            let schema = open.pop()?;
+            let schema = first.take().or_else(|| open.pop())?;
             if let Some(found) = part(schema) {
                 return Some(Self { at: Some((root, found)) });
             }

@@ -118,7 +118,11 @@ impl<'s> Resolver<'s> {
             says = both(says, self.resolve(target));
             self.path.pop();
         }
-        self.path.push("");
+        // Most schemas combine nothing. The path stays empty then, and nothing is allocated.
+        let combines = ["anyOf", "oneOf", "allOf"].into_iter().any(|key| schema.contains_key(key));
+        if combines {
+            self.path.push("");
+        }
         for key in ["anyOf", "oneOf"] {
             if let Some(Value::Array(parts)) = schema.get(key) {
                 let parts: Vec<Says> = parts.iter().filter_map(|part| self.alternative(part)).collect();
@@ -131,7 +135,9 @@ impl<'s> Resolver<'s> {
                 says = both(says, part);
             }
         }
-        self.path.pop();
+        if combines {
+            self.path.pop();
+        }
         match schema.get("nullable") {
             Some(Value::Bool(true)) => says.map(|types| types | Types::NULL),
             _ => says,
@@ -171,16 +177,17 @@ pub fn declared(value: &Value) -> Option<Types> {
 
 /// The type with that name. Names that are usual in other languages are understood as well.
 fn named(name: &str) -> Says {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "string" | "str" => Types::STRING,
-        "integer" | "int" => Types::INTEGER,
-        "number" | "float" | "double" => Types::NUMBER,
-        "boolean" | "bool" => Types::BOOLEAN,
-        "null" | "none" => Types::NULL,
-        "object" | "dict" => Types::OBJECT,
-        "array" | "list" | "tuple" => Types::ARRAY,
-        _ => return None,
-    })
+    const NAMES: [(&[&str], Types); 7] = [
+        (&["string", "str"], Types::STRING),
+        (&["integer", "int"], Types::INTEGER),
+        (&["number", "float", "double"], Types::NUMBER),
+        (&["boolean", "bool"], Types::BOOLEAN),
+        (&["null", "none"], Types::NULL),
+        (&["object", "dict"], Types::OBJECT),
+        (&["array", "list", "tuple"], Types::ARRAY),
+    ];
+    let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    NAMES.into_iter().find(|(names, _)| is(names)).map(|(_, types)| types)
 }
 
 /// The type of a value.
