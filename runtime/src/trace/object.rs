@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::log::{Log, Taken};
 use crate::program::CallShape;
+use crate::readers::json::is_token;
 
 /// A part of an object that has a meaning.
 struct Part {
@@ -123,8 +124,11 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
         return;
     }
     let piece = text.get(level.value..at).unwrap_or_default();
-    let start = level.value + (piece.len() - piece.trim_ascii_start().len());
-    let value = start..start + piece.trim_ascii().len();
+    // What no value begins with is skipped, as the reader of call objects does.
+    let quote = |byte: u8| byte == b'"' || (byte == b'\'' && shape.python);
+    let begins = |&byte: &u8| quote(byte) || matches!(byte, b'{' | b'[') || is_token(byte);
+    let end = level.value + piece.trim_ascii_end().len();
+    let value = piece.iter().position(begins).map_or(end, |skipped| level.value + skipped)..end;
     if shape.name_is_key && (shape.function_field.is_empty() || in_function) {
         found.push(Part { range: key_range, taken: Taken::FunctionName });
         found.push(Part { range: value, taken: Taken::Arguments });
