@@ -39,7 +39,9 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
         let behind = match (ambiguous || !says_so || !marker.take, shape(program, *next)) {
             (false, _) => None,
             (true, Some(shape)) if shape.strict => Some(bare(marker, shape, offered)),
-            (true, _) => forced(program, *next).map(|forced| format!("{}{forced}", escaped(&marker.core))),
+            (true, _) => forced(program, *next)
+                .or_else(|| named(program, *next, offered))
+                .map(|forced| format!("{}{forced}", escaped(&marker.core))),
         };
         let trigger = match (behind, &skip) {
             (None, None) => Trigger::Word(marker.core.clone()),
@@ -89,6 +91,18 @@ fn forced(program: &Program, state: StateId) -> Option<String> {
     }
     let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
     Some(format!("\\s*(?:{})", cores.join("|")))
+}
+
+/// The name of an offered function, and a marker after it, as a pattern, if only such a name makes a call in a state.
+fn named(program: &Program, state: StateId, offered: &Offered) -> Option<String> {
+    let Offered::These(tools) = offered else { return None };
+    let node = program.state(state)?;
+    if node.hole != Some(Hole::Name) || !node.arrows().all(|(_, step)| step.does(&Action::StartOffered)) {
+        return None;
+    }
+    let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).collect();
+    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
+    Some(format!("\\s*(?:{})\\s*(?:{})", names.join("|"), cores.join("|")))
 }
 
 /// The beginning of a call that is announced by JSON alone, as a pattern.

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use unjinja_runtime::abi_2::{Confirm, Hole, Marker, NameKind, Text};
+use unjinja_runtime::abi_2::{Action, Confirm, Hole, Marker, NameKind, StateId, Text, Transition};
 
-use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Turn};
+use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Turn, spaced_before};
 use crate::text;
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition, Until};
@@ -35,11 +35,13 @@ impl Turn<'_> {
         };
         let transitions = self.transitions(at);
         let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).collect();
+        let names: Vec<Vec<String>> = transitions.iter().map(|(_, step)| self.offered_names(step.next)).collect();
         let cores: Vec<Text> =
             transitions.iter().map(|(marker, _)| marker.core_for(name.as_deref().unwrap_or_default())).collect();
         let mut stops: Vec<Stop<'_>> = Vec::new();
         let mut exits: Vec<Vec<Exit>> = Vec::new();
-        for (((marker, transition), core), next) in transitions.into_iter().zip(&cores).zip(&next) {
+        let all = transitions.into_iter().zip(&cores).zip(next.iter().zip(&names));
+        for (((marker, transition), core), (next, named)) in all {
             if core.is_empty() {
                 continue;
             }
@@ -55,7 +57,8 @@ impl Turn<'_> {
                     Confirm::Next(cores) => {
                         cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).collect()
                     }
-                    _ => Vec::new(),
+                    Confirm::Nothing => named.iter().map(|name| &**name).collect(),
+                    Confirm::End => Vec::new(),
                 };
                 stops.push(Stop { core, confirm, peek: !marker.take });
                 exits.push(Vec::new());
@@ -88,6 +91,21 @@ impl Turn<'_> {
             }
         }
         texts
+    }
+
+    /// The names of the offered functions, with what follows them, if only such a name makes a call in this state.
+    fn offered_names(&self, state: StateId) -> Vec<String> {
+        let Some(Offered::These(tools)) = &self.limits.offered else { return Vec::new() };
+        let state = self.state(state);
+        let offered = |(_, step): (&Marker, &Transition)| step.does(&Action::StartOffered);
+        if state.hole != Some(Hole::Name) || !state.arrows().all(offered) {
+            return Vec::new();
+        }
+        let markers = state.arrows().map(|(marker, _)| marker);
+        let spaces = |marker: &Marker| if spaced_before(marker) { &["", " "][..] } else { &[""] };
+        let all = markers.flat_map(|marker| spaces(marker).iter().map(move |space| (marker, space)));
+        all.flat_map(|(marker, space)| tools.iter().map(move |tool| [&tool.name, *space, &*marker.core].concat()))
+            .collect()
     }
 
     /// The alternatives of one state of the automaton.
