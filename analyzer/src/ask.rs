@@ -3,7 +3,7 @@
 //!
 //! This module draws no conclusions beyond which way to ask works.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use unjinja_render::RenderError;
 
 use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Ids, Offer, Style, tools_for};
@@ -504,6 +504,14 @@ fn calls(probe: &Probe<'_>, style: Style) -> (Tried, Option<CallTurns>) {
     (tried, found.map(|(style, extra, one)| call_turns(probe, style, extra, one)))
 }
 
+/// Arguments, and an object in one of them, whose keys are not sorted.
+fn unsorted() -> [(&'static str, Value); 3] {
+    let ([first, second, third], inner) = (SENTINELS.unsorted[0], SENTINELS.unsorted[1]);
+    let object: Map<String, Value> =
+        inner.into_iter().map(|key| (key.to_owned(), SENTINELS.values[1].into())).collect();
+    [(first, SENTINELS.values[0].into()), (second, object.into()), (third, SENTINELS.values[1].into())]
+}
+
 fn call_turns(probe: &Probe<'_>, style: Style, extra: Vec<Variable>, one: Turn) -> CallTurns {
     let s = &SENTINELS;
     let ask = |message: &AssistantMessage| probe.turn(message, style, &extra).ok();
@@ -522,6 +530,7 @@ fn call_turns(probe: &Probe<'_>, style: Style, extra: Vec<Variable>, one: Turn) 
         after_answer: ask(&AssistantMessage::calls(&[Call::probe(0)]).with_content(s.content)),
         no_arguments: call(&[]),
         two_arguments: call(&[(s.arguments[0], s.values[0].into()), (s.arguments[1], s.values[1].into())]),
+        unsorted: call(&unsorted()),
         number: call(&[(s.arguments[0], json!(NUMBER))]),
         markup: call(&[(s.arguments[0], MARKUP.into())]),
         others: values

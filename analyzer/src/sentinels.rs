@@ -14,6 +14,8 @@ pub(crate) struct Sentinels {
     pub arguments: [&'static str; 2],
     pub values: [&'static str; 2],
     pub ids: [&'static str; 2],
+    /// Names of arguments, and keys of an object in one of them, that no way of sorting leaves in this order.
+    pub unsorted: [[&'static str; 3]; 2],
 }
 
 /// The words of all comparisons.
@@ -27,4 +29,5 @@ pub(crate) const SENTINELS: Sentinels = Sentinels {
     arguments: ["jostrap", "kwimble"],
     values: ["Vexholm", "Unsprig"],
     ids: ["callaqz01", "callbwx02"],
+    unsorted: [["prundle", "Quorvex", "blimset"], ["wendlot", "Xorbick", "cramsey"]],
 };

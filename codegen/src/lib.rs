@@ -21,8 +21,8 @@
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Interpreter;
-use unjinja_runtime::abi_2::{Confirm, Entry, MAX_MARKERS, ModelInfo, Program, State, StateId};
-use unjinja_spec::{Channel, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode};
+use unjinja_runtime::abi_2::{Confirm, Entry, KeyOrder, MAX_MARKERS, ModelInfo, Program, State, StateId};
+use unjinja_spec::{ArgumentOrder, Channel, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode};
 
 mod determinize;
 mod error;
@@ -121,6 +121,11 @@ pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
         content: states.content,
         reasoning: states.reasoning,
         text_after_calls: spec.content.after_calls,
+        key_order: match spec.tools.argument_order {
+            ArgumentOrder::Given => KeyOrder::Given,
+            ArgumentOrder::Sorted => KeyOrder::Sorted,
+            ArgumentOrder::SortedIgnoringCase => KeyOrder::SortedIgnoringCase,
+        },
     })
 }
 

@@ -412,7 +412,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
     "6117a4c1ad2c896de11cfdd224ec81f81d45c888e71cc81de43443bbdb7c137e",
     #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
-    "0315c42ec5539ee1d25ba094f63da29038a328f55efc0a78c428071fcf92980a",
+    "6838f3f35429cc935a2f0c7b9108888e1b0f505430d042726977c8e324ce0bc2",
     #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
     "baf218cbc2631b841b4c46e6d4aed9d7a258f5091dd7a9257556959dfac924df",
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]

@@ -168,14 +168,15 @@ fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Res
         return if wanted { Err(GrammarError::NoCalls) } else { Ok(None) };
     }
     let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
+    let rules = |tool| ToolRules::new(tools, tool, program.key_order);
     if let Some(name) = named {
         let tool = tools.get(name).ok_or_else(|| GrammarError::UnknownTool(name.clone()))?;
-        return Ok(Some(Offered::These([ToolRules::new(tools, tool)].into())));
+        return Ok(Some(Offered::These([rules(tool)].into())));
     }
     if tools.is_empty() {
         return if wanted { Err(GrammarError::NoTools) } else { Ok(None) };
     }
-    Ok(Some(Offered::These(tools.iter().map(|tool| ToolRules::new(tools, tool)).collect())))
+    Ok(Some(Offered::These(tools.iter().map(rules).collect())))
 }
 
 /// Whether the format has calls.

@@ -8,6 +8,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
+use unjinja_runtime::abi_2::KeyOrder;
+
 use super::expr::{Expr, Repeat, choice, repeat, sequence};
 use super::hash::Quick;
 use super::syntax::Syntax;
@@ -62,6 +64,8 @@ pub struct Builder {
     kept: HashMap<String, RuleId, Quick>,
     /// The syntax in which values are written.
     syntax: Syntax,
+    /// The order in which templates write keys.
+    key_order: KeyOrder,
 }
 
 impl Builder {
@@ -118,6 +122,16 @@ impl Builder {
     /// The syntax in which values are written.
     pub fn syntax(&self) -> &Syntax {
         &self.syntax
+    }
+
+    /// Sets the order of the keys of objects that are added from now on.
+    pub(super) fn set_key_order(&mut self, order: KeyOrder) {
+        self.key_order = order;
+    }
+
+    /// The order in which templates write keys.
+    pub(super) fn key_order(&self) -> KeyOrder {
+        self.key_order
     }
 
     /// The rule that was [kept](Self::keep) for this purpose and the current syntax.

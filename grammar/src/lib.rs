@@ -12,6 +12,7 @@ mod escaped;
 mod expr;
 mod graph;
 mod hash;
+mod key_order;
 mod options;
 mod schema;
 mod subset;

@@ -28,16 +28,17 @@ pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
     rules.first().map_or(Expr::EMPTY, |&rule| rule.into())
 }
 
-/// A name of at most `most` characters of `class` that is none of `known`.
-pub(super) fn other_than(builder: &mut Builder, known: &[&str], class: &Class, most: u32) -> Expr {
+/// A name of at most `most` characters that is none of `known`: the class of its first character, and of the others.
+pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2], most: u32) -> Expr {
     let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().collect()).collect();
     known.sort_unstable();
     known.dedup();
-    rest_of_other(builder, &known, 0, class, most)
+    rest_of_other(builder, &known, 0, classes, most)
 }
 
 /// The rest of such a name, after `at` characters that all of `known` share.
-fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, class: &Class, most: u32) -> Expr {
+fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes: [&Class; 2], most: u32) -> Expr {
+    let class = classes[usize::from(at > 0)];
     let mut alternatives: Vec<Expr> = Vec::new();
     let mut firsts: Vec<char> = Vec::new();
     // The names are sorted, so the shortest comes first. It is complete here.
@@ -46,14 +47,14 @@ fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, class: &
     while let Some(&first) = known.get(from).and_then(|name| name.get(at)) {
         let end = known[from..].iter().position(|name| name.get(at) != Some(&first)).map_or(known.len(), |n| from + n);
         if class.contains(first) && at < DEPTH {
-            let rest = rest_of_other(builder, &known[from..end], at + 1, class, most);
+            let rest = rest_of_other(builder, &known[from..end], at + 1, classes, most);
             alternatives.push(sequence([text(first.to_string()), rest]));
         }
         firsts.push(first);
         from = end;
     }
     let other = Class::of(firsts).negate().intersect(class);
-    alternatives.push(sequence([other.into(), repeat(class.clone(), 0, Some(most.saturating_sub(1)))]));
+    alternatives.push(sequence([other.into(), repeat(classes[1].clone(), 0, Some(most.saturating_sub(1)))]));
     if at > 0 && !complete {
         alternatives.push(Expr::EMPTY);
     }

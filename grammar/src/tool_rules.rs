@@ -2,10 +2,18 @@
 //! This file reads schemas and makes no rules.
 
 use serde_json::Value;
+use unjinja_runtime::abi_2::KeyOrder;
 use unjinja_runtime::{Tool, Tools, Types};
+
+use super::key_order;
 
 /// Which arguments of a call are written, as far as it matters. Its meaning depends on the [`Order`].
 pub(super) type Written = u32;
+
+/// With [`Order::Schema`]: the arguments so far are not in the schema's order.
+const NOT_OWN: Written = 1 << 31;
+/// With [`Order::Schema`]: the arguments so far are not in the order in which the template sorts them.
+const NOT_SORTED: Written = 1 << 30;
 
 /// Up to so many arguments may come in any order, each once. Each subset needs a rule.
 const MAX_FREE_ORDER: usize = 4;
@@ -19,6 +27,9 @@ pub(super) struct ToolRules {
     /// Whether arguments that the schema does not name are allowed.
     pub(super) open: bool,
     pub(super) order: Order,
+    /// The places of the required arguments in the order in which the template sorts them, by their places in the schema.
+    /// `None` if it does not sort.
+    sorted: Option<Vec<usize>>,
 }
 
 /// An argument that a schema names.
@@ -37,12 +48,13 @@ pub(super) enum Order {
     Any,
     /// In any order; optional arguments may be repeated.
     Required,
-    /// Required arguments in the schema's order; optional ones anywhere, and they may be repeated.
+    /// Required arguments in the schema's order or in that of the template; optional ones anywhere, and they may be
+    /// repeated.
     Schema,
 }
 
 impl ToolRules {
-    pub(super) fn new(tools: &Tools, tool: &Tool) -> Self {
+    pub(super) fn new(tools: &Tools, tool: &Tool, key_order: KeyOrder) -> Self {
         let mut found = NamedArguments::default();
         found.collect(&tool.parameters, &tool.parameters, 0);
         let properties: Vec<Property> = found
@@ -55,10 +67,12 @@ impl ToolRules {
                 schema,
             })
             .collect();
-        let required = properties.iter().filter(|property| property.required).count();
+        let required = properties.iter().filter(|property| property.required);
+        let required: Vec<&str> = required.map(|property| property.name.as_str()).collect();
+        let sorted = key_order::places(key_order, &required);
         let order = match () {
             () if properties.len() <= MAX_FREE_ORDER => Order::Any,
-            () if required <= MAX_FREE_ORDER => Order::Required,
+            () if required.len() <= MAX_FREE_ORDER => Order::Required,
             () => Order::Schema,
         };
         let (name, mut parameters) = (tool.name.clone(), tool.parameters.clone());
@@ -69,13 +83,13 @@ impl ToolRules {
         {
             schema.insert("type".to_owned(), "object".into());
         }
-        Self { name, parameters, properties, open: !found.closed, order }
+        Self { name, parameters, properties, open: !found.closed, order, sorted }
     }
 
     /// A tool about which nothing is known.
     pub(super) fn any() -> Self {
         let (name, parameters) = ("any".to_owned(), Value::Bool(true));
-        Self { name, parameters, properties: Vec::new(), open: true, order: Order::Any }
+        Self { name, parameters, properties: Vec::new(), open: true, order: Order::Any, sorted: None }
     }
 
     /// The arguments that are written after this one. `None` if it may not come now.
@@ -85,7 +99,14 @@ impl ToolRules {
         match self.order {
             Order::Any => bit(written, property),
             Order::Required if required => bit(written, before(property)),
-            Order::Schema if required => (written as usize == before(property)).then_some(written + 1),
+            Order::Schema if required => {
+                let (place, count) = (before(property), (written & !(NOT_OWN | NOT_SORTED)) as usize);
+                let sorted = self.sorted.as_ref().and_then(|places| places.get(place).copied());
+                let own = if place == count { 0 } else { NOT_OWN };
+                let sorted = if sorted == Some(count) { 0 } else { NOT_SORTED };
+                let written = written | own | sorted;
+                (written & NOT_OWN == 0 || written & NOT_SORTED == 0).then_some(written + 1)
+            }
             Order::Required | Order::Schema => Some(written),
         }
     }
@@ -98,7 +119,7 @@ impl ToolRules {
                 self.properties.iter().enumerate().all(|(at, property)| !property.required || written & (1 << at) != 0)
             }
             Order::Required => written.count_ones() as usize == required,
-            Order::Schema => written as usize == required,
+            Order::Schema => (written & !(NOT_OWN | NOT_SORTED)) as usize == required,
         }
     }
 

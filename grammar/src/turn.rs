@@ -124,7 +124,7 @@ pub(super) struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
-        let (builder, values) = (Builder::new(), Values::default());
+        let (builder, values) = (Builder::new(), Values::new(program.key_order));
         Self {
             program,
             limits,

@@ -1,6 +1,7 @@
 //! Values of arguments in the syntax of a format: any value, or values that fit a schema.
 
 use serde_json::{Value, json};
+use unjinja_runtime::abi_2::KeyOrder;
 
 use super::escaped::Escaped;
 use super::schema::{self, SchemaError, Schemas};
@@ -22,6 +23,8 @@ pub struct Wider {
 pub(super) struct Values {
     space: Option<RuleId>,
     escaped: Escaped,
+    /// The order in which templates write arguments and the keys of objects in them.
+    key_order: KeyOrder,
     pub(super) widened: Vec<Wider>,
     /// The first required value for which no text fits the schema, with the name of its tool.
     pub(super) error: Option<(String, SchemaError)>,
@@ -37,6 +40,10 @@ pub(super) const NAME: u32 = 64;
 const SPACE: u32 = 20;
 
 impl Values {
+    pub(super) fn new(key_order: KeyOrder) -> Self {
+        Self { key_order, ..Self::default() }
+    }
+
     /// Optional white space between pieces of syntax.
     pub(super) fn space(&mut self, builder: &mut Builder) -> Expr {
         let space = || repeat(Class::of([' ', '\t', '\n', '\r']), 0, Some(SPACE));
@@ -100,6 +107,8 @@ impl Values {
         syntax: Syntax,
     ) -> Option<Expr> {
         builder.set_syntax(syntax);
+        // An answer that has to match a schema is no argument.
+        builder.set_key_order(if tool.is_empty() { KeyOrder::Given } else { self.key_order });
         let mut schemas = Schemas::new(builder, root);
         let compiled = schemas.compile(if hint.is_empty() { "value" } else { hint }, schema);
         let widened = schemas.widened().into_iter().map(|what| Wider { tool: tool.to_owned(), what });
@@ -138,7 +147,7 @@ impl Values {
 
     /// A name of characters of `class` that is none of `known`.
     pub(super) fn other_than(&mut self, builder: &mut Builder, known: &[&str], class: &Class) -> Expr {
-        other_than(builder, known, class, NAME)
+        other_than(builder, known, [class, class], NAME)
     }
 }
 

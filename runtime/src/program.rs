@@ -57,6 +57,8 @@ pub struct Program {
     pub reasoning: Option<StateId>,
     /// Whether templates write an answer after the calls of the same turn.
     pub text_after_calls: bool,
+    /// In which order templates write arguments and the keys of objects in them. Only grammars need to know.
+    pub key_order: KeyOrder,
 }
 
 impl Program {
@@ -70,6 +72,7 @@ impl Program {
             content,
             reasoning: None,
             text_after_calls: false,
+            key_order: KeyOrder::Given,
         }
     }
 
@@ -91,6 +94,18 @@ impl Program {
             _ => self.content,
         }
     }
+}
+
+/// In which order templates write arguments and the keys of objects in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyOrder {
+    /// As the message has them.
+    #[default]
+    Given,
+    /// Sorted by their code points.
+    Sorted,
+    /// Sorted as if they were all in lower case.
+    SortedIgnoringCase,
 }
 
 /// The number of a state in its program.

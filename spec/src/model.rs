@@ -377,6 +377,9 @@ pub struct Tools {
     /// `json_native`: the keys in the order in which the template writes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameter_order: Vec<String>,
+    /// In which order the template writes the arguments of a call, and the keys of objects in them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub argument_order: ArgumentOrder,
     /// Values are written as Python literals (`True`, `None`, `{'a': 1}`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub uses_python_dicts: bool,
@@ -428,6 +431,20 @@ impl ToolFormat {
             ToolFormat::CallExpression => "call_expression",
         }
     }
+}
+
+/// In which order the template writes the arguments of a call, and the keys of objects in them. Parsers read any order;
+/// only grammars need to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentOrder {
+    /// As the message has them.
+    #[default]
+    Given,
+    /// Sorted by their code points: upper case comes before lower case.
+    Sorted,
+    /// Sorted as if they were all in lower case.
+    SortedIgnoringCase,
 }
 
 /// The markers around the function's name.

@@ -21,6 +21,8 @@ pub(crate) struct CallTurns {
     pub no_arguments: Option<Turn>,
     /// T5: a call with two arguments.
     pub two_arguments: Option<Turn>,
+    /// T5: a call with arguments, and an object in one of them, whose keys are not sorted.
+    pub unsorted: Option<Turn>,
     /// A2: a number.
     pub number: Option<Turn>,
     /// ValueTypes: a text with markup in it.

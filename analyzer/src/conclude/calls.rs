@@ -14,11 +14,17 @@ use around::Bodies;
 
 pub(crate) mod around;
 mod native;
+mod order;
 mod tag_with_json;
 mod tagged;
 
 /// Concludes how calls are written.
 pub(crate) fn calls(calls: &CallTurns, frame: &Frame) -> Result<Tools, Gap> {
+    let tools = family(calls, frame)?;
+    Ok(Tools { argument_order: order::of(calls), ..tools })
+}
+
+fn family(calls: &CallTurns, frame: &Frame) -> Result<Tools, Gap> {
     let bodies = Bodies::of(calls, frame);
     if let Some(tools) = native::find(&bodies)? {
         return Ok(tools);

@@ -8,8 +8,8 @@ mod pretty;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use unjinja_runtime::abi_2::{
-    Action, ArgumentKind, Channel, Confirm, Hole, Marker, ModelInfo, NameKind, Nesting, Origin, Program, State,
-    StateId, Transition,
+    Action, ArgumentKind, Channel, Confirm, Hole, KeyOrder, Marker, ModelInfo, NameKind, Nesting, Origin, Program,
+    State, StateId, Transition,
 };
 use unjinja_spec::FormatSpec;
 
@@ -205,6 +205,11 @@ fn data(program: &Program, used: &[bool]) -> TokenStream {
         None => quote!(None),
     };
     let after_calls = program.text_after_calls;
+    let key_order = match program.key_order {
+        KeyOrder::Given => quote!(KeyOrder::Given),
+        KeyOrder::Sorted => quote!(KeyOrder::Sorted),
+        KeyOrder::SortedIgnoringCase => quote!(KeyOrder::SortedIgnoringCase),
+    };
     quote! {
         /// The format as data: its description, its generation prompts, and the states that `step` implements.
         pub static PROGRAM: Program = Program {
@@ -223,6 +228,7 @@ fn data(program: &Program, used: &[bool]) -> TokenStream {
             content: #content,
             reasoning: #reasoning,
             text_after_calls: #after_calls,
+            key_order: #key_order,
         };
     }
 }

@@ -1,6 +1,6 @@
 //! The part of a template that writes calls.
 
-use unjinja_spec::{CallIdPosition, ToolFormat};
+use unjinja_spec::{ArgumentOrder, CallIdPosition, ToolFormat};
 
 use crate::behaviour::{AcceptedArguments, Literals};
 use crate::draw::Drawn;
@@ -119,12 +119,16 @@ fn arguments(drawn: &Drawn) -> Node {
     if drawn.spec.tools.uses_python_dicts {
         return Node::Words(format!("{arguments} | string"));
     }
+    let tojson = match drawn.spec.tools.argument_order {
+        ArgumentOrder::Given => "tojson",
+        _ => "tojson(sort_keys=true)",
+    };
     match drawn.behaviour.accepts {
         AcceptedArguments::Both => {
             let then = vec![Node::Words(arguments.clone())];
-            either(format!("{arguments} is string"), then, vec![Node::Words(format!("{arguments} | tojson"))])
+            either(format!("{arguments} is string"), then, vec![Node::Words(format!("{arguments} | {tojson}"))])
         }
-        AcceptedArguments::Object => Node::Words(format!("{arguments} | tojson")),
+        AcceptedArguments::Object => Node::Words(format!("{arguments} | {tojson}")),
         // A string and an object cannot be joined.
         AcceptedArguments::Text => Node::Words(format!("('' + {arguments})")),
     }
@@ -243,7 +247,7 @@ fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
     } else {
         nodes.push(Node::For {
             var: "key, value".to_owned(),
-            of: format!("{}.items()", of_function(drawn, "arguments")),
+            of: items(drawn, &of_function(drawn, "arguments")),
             index: None,
             separator: tools.arguments.separator.clone(),
             body: argument(drawn),
@@ -252,6 +256,14 @@ fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
     nodes.push(text(&tools.arguments.end));
     nodes.push(text(&tools.function.close));
     nodes.extend(id(CallIdPosition::PostArgs));
+}
+
+/// The keys and values of an object, as an expression.
+fn items(drawn: &Drawn, object: &str) -> String {
+    match drawn.spec.tools.argument_order {
+        ArgumentOrder::Given => format!("{object}.items()"),
+        _ => format!("{object} | dictsort"),
+    }
 }
 
 fn argument(drawn: &Drawn) -> Vec<Node> {
@@ -344,7 +356,7 @@ fn value(drawn: &Drawn) -> Node {
 fn quoted(drawn: &Drawn) -> Node {
     let quote = &drawn.spec.tools.arguments.quote;
     let again = || Node::Words("literal(item)".to_owned());
-    let items = |var: &str, of: &str, body| Node::For {
+    let each = |var: &str, of: &str, body| Node::For {
         var: var.to_owned(),
         of: of.to_owned(),
         index: None,
@@ -353,8 +365,8 @@ fn quoted(drawn: &Drawn) -> Node {
     };
     let string = vec![text(quote), Node::Words("value".to_owned()), text(quote)];
     let pair = vec![Node::Words("key".to_owned()), text(":"), again()];
-    let object = vec![text("{"), items("key, item", "value.items()", pair), text("}")];
-    let list = vec![text("["), items("item", "value", vec![again()]), text("]")];
+    let object = vec![text("{"), each("key, item", &items(drawn, "value"), pair), text("}")];
+    let list = vec![text("["), each("item", "value", vec![again()]), text("]")];
     let branches = vec![
         ("value is string".to_owned(), string),
         ("value is mapping".to_owned(), object),

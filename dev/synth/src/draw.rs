@@ -78,6 +78,7 @@ fn attempt(rng: &mut Rng) -> Drawn {
     }
     capabilities(markers.rng(), &mut spec, &mut behaviour);
     label(&mut markers, &mut spec, &behaviour);
+    spec.tools.argument_order = tools::argument_order(markers.rng(), &spec.tools, &behaviour);
     Drawn { spec, behaviour, style }
 }
 

@@ -58,7 +58,7 @@ pub fn shapes(spec: &FormatSpec) -> Vec<Said> {
     }
     shapes.push(Said { label: "call", calls: one(), ..Said::default() });
     shapes.push(Said { label: "call without arguments", calls: vec![call("first", &[])], ..Said::default() });
-    let both = vec![call("first", &[("a", "x".into()), ("b", json!(4711))])];
+    let both = vec![call("first", &[("b", "x".into()), ("a", json!(4711))])];
     shapes.push(Said { label: "two arguments", calls: both, ..Said::default() });
     shapes.push(Said { label: "answer and call", content: content(), calls: one(), ..Said::default() });
     if spec.reasoning.mode != ReasoningMode::None {
@@ -102,6 +102,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     if a.format != ToolFormat::CallExpression {
         check("tools.uses_python_dicts", a.uses_python_dicts.to_string(), b.uses_python_dicts.to_string());
     }
+    check("tools.argument_order", format!("{:?}", a.argument_order), format!("{:?}", b.argument_order));
     check("tools.args_as_text", a.args_as_text.to_string(), b.args_as_text.to_string());
     check("tools.arguments.cdata", a.arguments.cdata.to_string(), b.arguments.cdata.to_string());
     check("tools.arguments.nested", a.arguments.nested.to_string(), b.arguments.nested.to_string());

@@ -1,6 +1,6 @@
 //! Random ways of writing calls.
 
-use unjinja_spec::{CallId, CallIdPosition, FormatSpec, ToolFormat, Tools};
+use unjinja_spec::{ArgumentOrder, CallId, CallIdPosition, FormatSpec, ToolFormat, Tools};
 
 use crate::behaviour::{AcceptedArguments, Behaviour, Literals};
 use crate::marker::{Alphabet, Markers};
@@ -373,6 +373,22 @@ fn call_expression(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut
             Alphabet::Angle | Alphabet::Pipe => "<|\"|>".to_owned(),
             _ => markers.single(alphabet),
         };
+    }
+}
+
+/// Whether the template sorts arguments, and how.
+pub fn argument_order(rng: &mut Rng, tools: &Tools, behaviour: &Behaviour) -> ArgumentOrder {
+    let sorts = rng.one_in(5);
+    match tools.format {
+        ToolFormat::TagWithTagged if sorts && !tools.arguments.nested => ArgumentOrder::SortedIgnoringCase,
+        ToolFormat::CallExpression if sorts => ArgumentOrder::SortedIgnoringCase,
+        // What is text already, or is printed as Python does, cannot be sorted.
+        ToolFormat::TagWithJson
+            if sorts && !tools.uses_python_dicts && behaviour.accepts != AcceptedArguments::Text =>
+        {
+            ArgumentOrder::Sorted
+        }
+        _ => ArgumentOrder::Given,
     }
 }
 

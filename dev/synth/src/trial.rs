@@ -214,7 +214,7 @@ impl Ink for Real<'_> {
     }
 
     fn arguments(&self, tools: &Tools, call: &SaidCall) -> String {
-        self.print(tools, &Value::Object(call.arguments.iter().cloned().collect()))
+        self.print(tools, &Value::Object(call.in_order(tools).into_iter().cloned().collect()))
     }
 
     fn value(&self, tools: &Tools, value: &Value) -> String {

@@ -2,7 +2,7 @@
 //! every turn alike cannot be told apart by any render.
 
 use serde_json::Value;
-use unjinja_spec::{CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat, Tools};
+use unjinja_spec::{ArgumentOrder, CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat, Tools};
 
 /// A call in a turn.
 #[derive(Clone, Debug)]
@@ -13,6 +13,19 @@ pub struct SaidCall {
     pub id: String,
     /// The arguments in order.
     pub arguments: Vec<(String, Value)>,
+}
+
+impl SaidCall {
+    /// The arguments in the order in which a template writes them.
+    pub fn in_order(&self, tools: &Tools) -> Vec<&(String, Value)> {
+        let mut arguments: Vec<&(String, Value)> = self.arguments.iter().collect();
+        match tools.argument_order {
+            ArgumentOrder::Given => {}
+            ArgumentOrder::Sorted => arguments.sort_by(|(one, _), (other, _)| one.cmp(other)),
+            ArgumentOrder::SortedIgnoringCase => arguments.sort_by_key(|(name, _)| name.to_lowercase()),
+        }
+        arguments
+    }
 }
 
 /// The assistant's message of a turn.
@@ -142,7 +155,7 @@ fn tagged(out: &mut String, tools: &Tools, call: &SaidCall, index: usize, ink: &
     if tools.format == ToolFormat::TagWithJson {
         out.push_str(&ink.arguments(tools, call));
     } else {
-        for (number, (key, value)) in call.arguments.iter().enumerate() {
+        for (number, (key, value)) in call.in_order(tools).into_iter().enumerate() {
             if number > 0 {
                 out.push_str(&arguments.separator);
             }

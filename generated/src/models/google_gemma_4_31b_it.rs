@@ -411,6 +411,7 @@ pub static PROGRAM: Program = Program {
     content: CONTENT,
     reasoning: Some(REASONING),
     text_after_calls: true,
+    key_order: KeyOrder::SortedIgnoringCase,
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
@@ -492,11 +493,13 @@ content-53 ::= "<" content-2 | "h" content-57 | [^<h] content | ""
 content-57 ::= "<" content-2 | [^<t] content | ""
 arguments ::= other-name ":" layout raw-value more-5
 other-name ::= [$\x2D-9A-Z_a-z¡-\U0010FFFF] [$\x2D-9A-Z_a-z¡-\U0010FFFF]{0,63}
-raw-value ::= raw-object | raw-array | raw-string | raw-number | raw-boolean | "null"
+raw-value ::= raw-object | raw-array | raw-string | raw-number | raw-boolean | "null" | "None"
 raw-object ::= "{" raw-ws (raw-member ("," raw-ws raw-member)*)? "}"
 raw-ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
-raw-member ::= [\x2D.0-9A-Z_a-z]+ raw-ws ":" raw-ws raw-value raw-ws
+raw-member ::= raw-key raw-ws ":" raw-ws raw-value raw-ws
+raw-key ::= ([^\x00- ",:<\[\]{}\x7F] [^\x00- :}\x7F]* raw-words*)?
+raw-words ::= [\t\n\r ]{1,20} [^\x00- :}\x7F]+
 raw-array ::= "[" raw-ws (raw-value raw-ws ("," raw-ws raw-value raw-ws)*)? "]"
 raw-string ::= "<|\"|>" raw-text
 raw-text ::= "<" raw-text-2 | [^<] raw-text

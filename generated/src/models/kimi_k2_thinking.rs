@@ -386,6 +386,7 @@ pub static PROGRAM: Program = Program {
     content: CONTENT,
     reasoning: Some(REASONING),
     text_after_calls: false,
+    key_order: KeyOrder::Given,
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.

@@ -140,15 +140,41 @@ pub(super) fn string(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// The characters of a key without quotes.
-fn bare() -> Class {
-    Class::ranges([('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')])
+/// The characters of a key without quotes: the first one, and the others. White space may stand between them.
+fn bare(stop: char) -> [Class; 2] {
+    let none = [('\0', ' '), (':', ':'), ('}', '}'), ('\u{7f}', '\u{7f}')];
+    let begins = ['{', '[', ']', ',', '"', stop].map(|char| (char, char));
+    [Class::ranges(none.into_iter().chain(begins)).negate(), Class::ranges(none).negate()]
+}
+
+/// The white space between the words of a key without quotes.
+fn key_space() -> Expr {
+    repeat(Class::of([' ', '\t', '\n', '\r']), 1, Some(KEY_SPACE))
+}
+
+/// The longest white space in a key without quotes.
+const KEY_SPACE: u32 = 20;
+
+/// Whether a name can be written without quotes.
+fn is_bare(name: &str, stop: char) -> bool {
+    let [first, others] = bare(stop);
+    let begins = name.chars().next().is_none_or(|char| first.contains(char));
+    // White space at an end belongs to the syntax, and the empty name has none.
+    begins
+        && name.split(' ').all(|word| (!word.is_empty() || name.is_empty()) && word.chars().all(|c| others.contains(c)))
 }
 
 /// Any key of an object.
 pub(super) fn any_key(builder: &mut Builder) -> Expr {
     match builder.syntax() {
-        Syntax::Raw { .. } => some(bare()),
+        Syntax::Raw { stop, .. } => {
+            let [first, others] = bare(*stop);
+            once(builder, "key", |builder| {
+                let words = builder.rule("raw-words", sequence([key_space(), some(others.clone())]));
+                option(sequence([first.into(), many(others), many(words)]))
+            })
+            .into()
+        }
         _ => string(builder).into(),
     }
 }
@@ -158,18 +184,31 @@ pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
     /// The maximum length of such a key.
     const LONGEST: u32 = 64;
     let class = match builder.syntax() {
-        Syntax::Raw { .. } => return other_than(builder, known, &bare(), LONGEST),
+        Syntax::Raw { stop, .. } => {
+            let [first, others] = bare(*stop);
+            let mut alternatives = vec![other_than(builder, known, [&first, &others], LONGEST)];
+            if !known.contains(&"") {
+                alternatives.push(Expr::EMPTY);
+            }
+            // A key of several words is none of these if they are single words.
+            if !known.iter().any(|name| name.contains(char::is_whitespace)) {
+                let words = builder.rule("raw-words", sequence([key_space(), some(others.clone())]));
+                alternatives.push(sequence([first.into(), many(others), some(words)]));
+            }
+            return choice(alternatives);
+        }
         _ => unescaped(builder),
     };
-    let inside = other_than(builder, known, &class, LONGEST);
+    let inside = other_than(builder, known, [&class, &class], LONGEST);
     quoted(builder, inside)
 }
 
 /// `null`.
 pub(super) fn null(builder: &mut Builder) -> Expr {
     match builder.syntax() {
-        Syntax::Python => choice([text("null"), text("None")]),
-        _ => text("null"),
+        // Templates print the one or the other between quote tokens.
+        Syntax::Python | Syntax::Raw { .. } => choice([text("null"), text("None")]),
+        Syntax::Json => text("null"),
     }
 }
 
@@ -177,13 +216,21 @@ pub(super) fn null(builder: &mut Builder) -> Expr {
 pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
     let json = Value::from(string).to_string();
     match builder.syntax() {
-        Syntax::Json => text(json),
+        Syntax::Json if json.is_ascii() => text(json),
+        // Templates may escape what is not ASCII.
+        Syntax::Json => choice([text(ascii(&json)), text(json)]),
         Syntax::Python => {
             let inside = json[1..json.len() - 1].replace("\\\"", "\"").replace('\'', "\\'");
             choice([text(format!("'{inside}'")), text(json)])
         }
         Syntax::Raw { quote, .. } => text(format!("{quote}{string}{quote}")),
     }
+}
+
+/// JSON in which what is not ASCII is escaped.
+fn ascii(json: &str) -> String {
+    let units = |char: char| char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    json.chars().map(|char| if char.is_ascii() { char.to_string() } else { units(char) }).collect()
 }
 
 /// The digits of an integer, without a sign.
@@ -350,9 +397,8 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
 /// The name of a member, and the colon after it.
 pub(super) fn key(builder: &mut Builder, name: &str) -> Expr {
     let space = Expr::from(space(builder));
-    let bare_name = !name.is_empty() && name.chars().all(|character| bare().contains(character));
     let name = match builder.syntax() {
-        Syntax::Raw { .. } if bare_name => text(name),
+        Syntax::Raw { stop, .. } if is_bare(name, *stop) => text(name),
         _ => spelled(builder, name),
     };
     sequence([name, space.clone(), text(":"), space])

@@ -1,12 +1,12 @@
 //! Objects: the properties that schemas name, in their order and in any subset that has the required ones; then other
-//! properties.
+//! properties. Where templates sort keys, the sorted order is accepted too.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::super::subset::{Item, one_or_more, subset};
-use super::super::{Expr, option, repeat, sequence, text};
+use super::super::subset::{Item, one_or_more};
+use super::super::{Expr, key_order, option, repeat, sequence, text};
 use super::bounds::Count;
 use super::condition::Condition;
 use super::constraints::Constraints;
@@ -310,13 +310,16 @@ impl<'s> Schemas<'s, '_> {
                 if max.is_some_and(|max| most.is_none_or(|most| most > max)) {
                     self.report(schema, "maxProperties", "together with named properties, properties are not counted");
                 }
-                if min > 0 && required == 0 {
-                    match one_or_more(self.builder, hint, items, extra, &comma) {
-                        Some(some) => some,
-                        None => return impossible(schema, "the required number of properties is impossible"),
-                    }
-                } else {
-                    subset(self.builder, hint, items, extra, &comma)
+                let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
+                let some = match key_order::places(self.builder.key_order(), &names) {
+                    Some(places) => key_order::either_order(self.builder, hint, items, places, extra, &comma),
+                    None => one_or_more(self.builder, hint, items, extra, &comma),
+                };
+                match some {
+                    Some(some) if min == 0 && required == 0 => option(some),
+                    Some(some) => some,
+                    None if min > 0 => return impossible(schema, "the required number of properties is impossible"),
+                    None => Expr::EMPTY,
                 }
             }
         };

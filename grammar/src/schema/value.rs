@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{Expr, choice, text};
+use super::super::{Expr, choice, key_order, text};
 use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
@@ -178,7 +178,11 @@ impl<'s> Schemas<'s, '_> {
             }
             unsure |= fits.is_none();
             match json::literal(self.builder, value, DEPTH) {
-                Some(expr) => expressions.push(expr),
+                Some(expr) => {
+                    expressions.push(expr);
+                    let sorted = key_order::sorted(self.builder.key_order(), value);
+                    expressions.extend(sorted.and_then(|value| json::literal(self.builder, &value, DEPTH)));
+                }
                 None => {
                     self.report(Some(value), "enum", "the value is nested too deeply; any value is accepted");
                     expressions.push(json::value(self.builder).into());

@@ -1,0 +1,32 @@
+//! T5: in which order the template writes arguments, and the keys of objects in them.
+
+use unjinja_spec::ArgumentOrder;
+
+use crate::ask::CallTurns;
+use crate::sentinels::SENTINELS;
+
+/// The order of arguments; if that is the one of the message, the order of the keys of an object in one of them.
+pub(super) fn of(calls: &CallTurns) -> ArgumentOrder {
+    let Some(turn) = &calls.unsorted else { return ArgumentOrder::Given };
+    let mut orders = SENTINELS.unsorted.iter().map(|keys| order(&turn.text, keys));
+    orders.find(|order| *order != ArgumentOrder::Given).unwrap_or_default()
+}
+
+/// The order in which a text has these keys.
+fn order(text: &str, keys: &[&str; 3]) -> ArgumentOrder {
+    let mut shown: Vec<(Option<usize>, &str)> = keys.iter().map(|key| (text.find(key), *key)).collect();
+    if shown.iter().any(|(place, _)| place.is_none()) {
+        return ArgumentOrder::Given;
+    }
+    shown.sort_unstable();
+    let shown: Vec<&str> = shown.into_iter().map(|(_, key)| key).collect();
+    let mut sorted = keys.to_vec();
+    sorted.sort_unstable();
+    let mut ignoring_case = keys.to_vec();
+    ignoring_case.sort_by_key(|key| key.to_lowercase());
+    match shown {
+        shown if shown == sorted => ArgumentOrder::Sorted,
+        shown if shown == ignoring_case => ArgumentOrder::SortedIgnoringCase,
+        _ => ArgumentOrder::Given,
+    }
+}

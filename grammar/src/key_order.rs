@@ -1,0 +1,199 @@
+//! The order in which templates write the keys of an object: that of the schema, or a sorted one.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use unjinja_runtime::abi_2::KeyOrder;
+
+use super::subset::{Item, one_or_more};
+use super::{Builder, Expr, RuleId, choice, option, sequence};
+
+/// Up to so many named members may come in either order without two readings of one text. The number of alternatives
+/// grows with its square.
+const EITHER: usize = 16;
+
+/// The places of names in the sorted order, by their places among `names`. `None` if the template does not sort.
+pub(super) fn places(order: KeyOrder, names: &[&str]) -> Option<Vec<usize>> {
+    let key = |at: &usize| match order {
+        KeyOrder::SortedIgnoringCase => names[*at].to_lowercase(),
+        KeyOrder::Sorted | KeyOrder::Given => names[*at].to_owned(),
+    };
+    if order == KeyOrder::Given {
+        return None;
+    }
+    let mut sorted: Vec<usize> = (0..names.len()).collect();
+    sorted.sort_by_cached_key(key);
+    let mut places = vec![0; names.len()];
+    for (place, at) in sorted.into_iter().enumerate() {
+        places[at] = place;
+    }
+    Some(places)
+}
+
+/// The value with all keys sorted. `None` if that is the same text, or if the template does not sort. The value must not be
+/// nested deeply.
+pub(super) fn sorted(order: KeyOrder, value: &Value) -> Option<Value> {
+    match value {
+        Value::Array(items) => {
+            let sorted: Vec<Option<Value>> = items.iter().map(|item| sorted(order, item)).collect();
+            let changed = sorted.iter().any(Option::is_some);
+            let new =
+                || items.iter().zip(sorted).map(|(item, sorted)| sorted.unwrap_or_else(|| item.clone())).collect();
+            changed.then(new).map(Value::Array)
+        }
+        Value::Object(members) => {
+            let names: Vec<&str> = members.keys().map(String::as_str).collect();
+            let places = places(order, &names)?;
+            let mut changed = !places.is_sorted();
+            let mut new: Vec<(usize, &String, Value)> = Vec::new();
+            for ((name, member), place) in members.iter().zip(places) {
+                let sorted = sorted(order, member);
+                changed |= sorted.is_some();
+                new.push((place, name, sorted.unwrap_or_else(|| member.clone())));
+            }
+            new.sort_by_key(|(place, ..)| *place);
+            changed.then(|| new.into_iter().map(|(_, name, member)| (name.clone(), member)).collect())
+        }
+        _ => None,
+    }
+}
+
+/// One or more of the items, all required ones among them: in their own order and then any number of `extra`, or in the
+/// order of `places` with `extra` anywhere. `None` if there is nothing that could be written.
+pub(super) fn either_order(
+    builder: &mut Builder,
+    hint: &str,
+    items: Vec<Item>,
+    places: Vec<usize>,
+    extra: Option<Expr>,
+    between: &Expr,
+) -> Option<Expr> {
+    let in_order = places.is_sorted();
+    if in_order && extra.is_none() {
+        return one_or_more(builder, hint, items, extra, between);
+    }
+    if items.len() > EITHER {
+        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(items.iter().cloned()).collect();
+        sorted.sort_by_key(|(place, _)| *place);
+        let sorted = sorted.into_iter().map(|(_, item)| item).collect();
+        let own = one_or_more(builder, hint, items, extra.clone(), between);
+        let sorted = one_or_more(builder, &format!("{hint}-sorted"), sorted, extra, between);
+        return Some(choice(own.into_iter().chain(sorted)));
+    }
+    let items = items
+        .into_iter()
+        .map(|item| Item { expr: builder.rule(&format!("{hint}-{}", item.name), item.expr).into(), ..item })
+        .collect();
+    let mut orders = Orders { builder, hint, items, places, extra, between, known: HashMap::new() };
+    orders.from(Reached { own: Some(0), sorted: Some(0) })
+}
+
+/// How far a text has come in each order: the place of the next item. `None` if the text is not in this order. In their
+/// own order, all items come before what is extra.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Reached {
+    own: Option<usize>,
+    sorted: Option<usize>,
+}
+
+/// The rules of a list of members in either order. Each text has one reading, so the rules follow both orders at once.
+struct Orders<'a> {
+    builder: &'a mut Builder,
+    hint: &'a str,
+    items: Vec<Item>,
+    places: Vec<usize>,
+    extra: Option<Expr>,
+    between: &'a Expr,
+    known: HashMap<Reached, RuleId>,
+}
+
+impl Orders<'_> {
+    /// One or more members from here on. `None` if no more may come.
+    fn from(&mut self, at: Reached) -> Option<Expr> {
+        if let Some(rule) = self.known.get(&at) {
+            return Some((*rule).into());
+        }
+        let steps = self.steps(at);
+        if steps.is_empty() {
+            return None;
+        }
+        let rule = self.builder.reserve(&format!("{}-members", self.hint));
+        self.known.insert(at, rule);
+        let alternatives: Vec<Expr> = steps
+            .into_iter()
+            .map(|(member, to)| {
+                let more = self.from(to).map(|more| sequence([self.between.clone(), more]));
+                let more = match more {
+                    Some(more) if self.may_end(to) => option(more),
+                    more => more.unwrap_or(Expr::EMPTY),
+                };
+                sequence([member, more])
+            })
+            .collect();
+        self.builder.define(rule, choice(alternatives));
+        Some(rule.into())
+    }
+
+    /// The members that may come next, and how far the text has come then.
+    fn steps(&self, at: Reached) -> Vec<(Expr, Reached)> {
+        let mut steps = Vec::new();
+        for (own, item) in self.items.iter().enumerate() {
+            let sorted = self.places[own];
+            let to = Reached {
+                own: at.own.filter(|from| *from <= own && !self.is_missing(|place, _| (*from..own).contains(&place))),
+                sorted: at
+                    .sorted
+                    .filter(|from| *from <= sorted && !self.is_missing(|_, place| (*from..sorted).contains(&place))),
+            };
+            let to = Reached { own: to.own.map(|_| own + 1), sorted: to.sorted.map(|_| sorted + 1) };
+            if to.own.is_some() || to.sorted.is_some() {
+                steps.push((item.expr.clone(), to));
+            }
+        }
+        if let Some(extra) = &self.extra {
+            let own = at.own.filter(|from| !self.is_missing(|place, _| place >= *from)).map(|_| self.items.len());
+            if own.is_some() || at.sorted.is_some() {
+                steps.push((extra.clone(), Reached { own, ..at }));
+            }
+        }
+        steps
+    }
+
+    fn may_end(&self, at: Reached) -> bool {
+        at.own.is_some_and(|from| !self.is_missing(|place, _| place >= from))
+            || at.sorted.is_some_and(|from| !self.is_missing(|_, place| place >= from))
+    }
+
+    /// Whether one of the required items is at such places: its own, and that in the sorted order.
+    fn is_missing(&self, at: impl Fn(usize, usize) -> bool) -> bool {
+        self.items.iter().enumerate().any(|(own, item)| item.required && at(own, self.places[own]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text;
+    use super::*;
+
+    /// The rules of `b`, `C` and `a`, of which `C` is required, where the template ignores case, and of other members.
+    fn grammar() -> unjinja_gbnf::Grammar {
+        let mut builder = Builder::new();
+        let item = |name: &str, required| Item { expr: text(name), name: name.to_owned(), required };
+        let items = vec![item("b", false), item("C", true), item("a", false)];
+        let places = places(KeyOrder::SortedIgnoringCase, &["b", "C", "a"]).unwrap_or_default();
+        let some = either_order(&mut builder, "all", items, places, Some(text("x")), &text(","));
+        let text = builder.grammar(some.unwrap_or(Expr::EMPTY));
+        unjinja_gbnf::Grammar::parse(&text).unwrap_or_else(|error| unreachable!("{error}\n{text}"))
+    }
+
+    #[test]
+    fn members_come_in_either_order() {
+        let grammar = grammar();
+        for accepted in ["C", "b,C", "b,C,a", "C,a", "a,b,C", "a,C", "x,C", "a,x,x,b,C,x", "b,C,x", "b,C,a,x"] {
+            assert!(grammar.check(accepted).is_ok(), "{accepted} is refused");
+        }
+        for refused in ["", "b", "a,b", "C,b", "C,C", "a,C,b", "b,a,C", "C,a,b", "b,x,C,a", "x", "C,x,a", "C,"] {
+            assert!(grammar.check(refused).is_err(), "{refused} is accepted");
+        }
+    }
+}
