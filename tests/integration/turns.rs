@@ -3,56 +3,21 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::grammar::{load, refuses};
 use crate::support::{Failure, corpus};
 use serde_json::{Value, json};
-use unjinja::{GrammarOptions, Interpreter, Message, Options, Tools, parse};
-use unjinja_analyzer::Naming;
+use unjinja::{Interpreter, Message, Options, Tools, parse};
 use unjinja_codegen::interpreter;
 use unjinja_render::{Origin, Part, RenderOptions, Template};
-use unjinja_spec::{FormatSpec, ReasoningMode, Status, ToolFormat};
+use unjinja_spec::{ReasoningMode, Status, ToolFormat};
+use unjinja_testkit::turns::{self, specs};
 
 /// Templates of which some turns are not read back: how many at most, and why.
 const KNOWN: &[(&str, usize, &str)] = &[
     ("spitfire4794-supra-arith-hub.jinja", 4, "only a line break stands between reasoning and answer"),
     ("unsloth-gptoss.jinja", 3, "an answer beside a call is written as reasoning"),
 ];
-
-/// The folders of templates, and their names in the turns.
-const FOLDERS: [(&str, &str); 3] = [("templates", "templates"), ("wild", "wild/templates"), ("wide", "wide/templates")];
-
-/// Templates by folder and file: the text, and the spec, which is absent where a template cannot be analysed.
-type Specs = BTreeMap<(String, String), (String, Option<FormatSpec>)>;
-
-/// The specs of all templates of the corpus.
-fn specs(corpus: &Path) -> Result<Specs, Failure> {
-    let mut sources = Vec::new();
-    for (name, folder) in FOLDERS {
-        for entry in fs::read_dir(corpus.join(folder))? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "jinja") {
-                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                sources.push(((name.to_owned(), file), fs::read_to_string(path)?));
-            }
-        }
-    }
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Specs::new()));
-    let work = || {
-        while let Some((key, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let spec = unjinja_build::analyze_text(source, &Naming::of_file(&key.1)).ok();
-            if let Ok(mut found) = found.lock() {
-                found.insert(key.clone(), (source.clone(), spec));
-            }
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    Ok(found.into_inner()?)
-}
 
 /// Whether a message is the expected one; white space at both ends of texts does not count.
 fn is_expected(message: &Message, expected: &Value) -> bool {
@@ -108,70 +73,12 @@ fn what_templates_write_comes_back() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Templates whose grammar refuses some of the turns with calls that the template writes: how many at most, and why.
-const REFUSED: &[(&str, usize, &str)] = &[
-    ("ayodele01-gemma-4-e4b-gemini-3.1-pro-reasoning-distill-hub.jinja", 7, SORTED),
-    ("gemma-4-unsloth.jinja", 4, SORTED),
-    ("gemma4-asf0-patches.jinja", 8, SORTED),
-    ("gemma4-lmstudio-zed-forcepusher.jinja", 2, SORTED),
-    ("gemma4-tool-dynamo.jinja", 7, SORTED),
-    ("gemma4-vllm.jinja", 4, SORTED),
-    ("google-gemma-4-31B-it.jinja", 8, SORTED),
-    ("patched-aldehir-de036c259-gemma4-open-webui.jinja", 7, SORTED),
-    ("unsloth-functiongemma-270m-it-hub.jinja", 7, SORTED),
-    ("vedika-4.1-flash.jinja", 7, SORTED),
-    ("inkling-fixed-miles.jinja", 13, SORTED),
-    ("command-a-reasoning-08-2025.jinja", 1, "arguments as JSON text, which the spec does not show"),
-    ("gemma3-pythonic-vllm.jinja", 1, "a list in the prose before the calls looks like their opener"),
-    ("llama4-pythonic-vllm.jinja", 1, "a list in the prose before the calls looks like their opener"),
-    ("reka-edge-ikllama.jinja", 1, "a number that no grammar of numbers has"),
-];
-
-/// Why a grammar refuses arguments: it has them in the order of the schema.
-const SORTED: &str = "the template sorts arguments, keys included, and writes None and empty keys";
-
 #[test]
 fn grammars_accept_the_calls_that_templates_write() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
-    let parsers: BTreeMap<_, Interpreter> = specs(&corpus)?
-        .into_iter()
-        .filter(|(_, (_, spec))| spec.as_ref().is_some_and(|spec| spec.status == Status::Supported))
-        .filter_map(|(key, (_, spec))| Some((key, interpreter(&spec?).ok()?)))
-        .collect();
-    let tools: Value = serde_json::from_str(&fs::read_to_string(corpus.join("turn_tools.json"))?)?;
-    let (mut accepted, mut refused) = (0, BTreeMap::<String, (usize, String)>::new());
-    for line in fs::read_to_string(corpus.join("turns.jsonl"))?.lines() {
-        let row: Value = serde_json::from_str(line)?;
-        let [folder, file, output] = ["folder", "template", "output"].map(|key| row[key].as_str().unwrap_or(""));
-        let Some(parser) = parsers.get(&(folder.to_owned(), file.to_owned())) else { continue };
-        if row["expect"]["tool_calls"].as_array().is_none_or(Vec::is_empty) {
-            continue;
-        }
-        let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
-        let mut options = GrammarOptions::new()
-            .parallel_tool_calls(row["parallel_tool_calls"].as_bool().unwrap_or(true))
-            .generation_prompt(row["generation_prompt"].as_str().unwrap_or(""));
-        if let Some(on) = row["enable_thinking"].as_bool() {
-            options = options.thinking(on);
-        }
-        let grammar = unjinja_grammar::grammar(parser.program(), Some(&Tools::from_openai(offered)?), &options);
-        let why = match grammar {
-            Err(error) => Some(error.to_string()),
-            Ok(grammar) => refuses(&grammar, &load(&grammar)?, output)?,
-        };
-        match why {
-            None => accepted += 1,
-            Some(why) => refused.entry(file.to_owned()).or_insert_with(|| (0, format!("{}: {why}", row["id"]))).0 += 1,
-        }
-    }
-    let most = |file: &str| REFUSED.iter().find(|(known, ..)| *known == file).map_or(0, |(_, most, _)| *most);
-    println!("{accepted} turns with calls are accepted, {} refused", refused.values().map(|(n, _)| n).sum::<usize>());
-    let new: Vec<String> = refused
-        .iter()
-        .filter(|(file, (count, _))| *count > most(file))
-        .map(|(file, (count, first))| format!("{file}: {count} turns, among them\n    {first}"))
-        .collect();
-    assert!(new.is_empty(), "turns that a grammar refuses:\n{}", new.join("\n"));
+    let judged = turns::judge(&corpus, |grammar, output| refuses(grammar, &load(grammar)?, output))?;
+    println!("{judged}");
+    assert!(judged.new.is_empty(), "turns that a grammar refuses:\n{}", judged.new.join("\n"));
     Ok(())
 }
 

@@ -1,0 +1,132 @@
+//! The turns of the corpus that call tools, and the grammars that must accept them. The engine of llama.cpp and our own
+//! checker of grammars judge the same turns.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+use unjinja::{Interpreter, Tools};
+use unjinja_analyzer::Naming;
+use unjinja_codegen::interpreter;
+use unjinja_grammar::{Grammar, GrammarOptions, grammar};
+use unjinja_spec::{FormatSpec, Status};
+
+use crate::Failure;
+
+/// The folders of templates, and their names in the turns.
+const FOLDERS: [(&str, &str); 3] = [("templates", "templates"), ("wild", "wild/templates"), ("wide", "wide/templates")];
+
+/// Templates by folder and file: the text, and the spec, which is absent where a template cannot be analysed.
+pub type Specs = BTreeMap<(String, String), (String, Option<FormatSpec>)>;
+
+/// The specs of all templates of the corpus.
+///
+/// # Errors
+///
+/// The corpus cannot be read.
+pub fn specs(corpus: &Path) -> Result<Specs, Failure> {
+    let mut sources = Vec::new();
+    for (name, folder) in FOLDERS {
+        for entry in fs::read_dir(corpus.join(folder))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "jinja") {
+                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                sources.push(((name.to_owned(), file), fs::read_to_string(path)?));
+            }
+        }
+    }
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Specs::new()));
+    let work = || {
+        while let Some((key, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let spec = unjinja_build::analyze_text(source, &Naming::of_file(&key.1)).ok();
+            if let Ok(mut found) = found.lock() {
+                found.insert(key.clone(), (source.clone(), spec));
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    Ok(found.into_inner()?)
+}
+
+/// Templates whose grammar refuses some of the turns with calls that the template writes: how many at most, and why.
+const REFUSED: &[(&str, usize, &str)] = &[(
+    "command-a-reasoning-08-2025.jinja",
+    1,
+    "the template writes arguments given as text as a string, against the schema",
+)];
+
+/// What was found about the turns with calls.
+#[derive(Debug, Default)]
+pub struct Judged {
+    /// The number of turns that are accepted.
+    pub accepted: usize,
+    /// The number of turns that are refused.
+    pub refused: usize,
+    /// Templates of which more turns are refused than is known.
+    pub new: Vec<String>,
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} turns with calls are accepted, {} refused", self.accepted, self.refused)
+    }
+}
+
+/// Makes the grammar of each turn with calls whose template is supported. `refuses` says why a grammar does not accept an
+/// output.
+///
+/// # Errors
+///
+/// The corpus cannot be read, or `refuses` fails.
+pub fn judge(
+    corpus: &Path,
+    refuses: impl Fn(&Grammar, &str) -> Result<Option<String>, Failure>,
+) -> Result<Judged, Failure> {
+    let parsers: BTreeMap<_, Interpreter> = specs(corpus)?
+        .into_iter()
+        .filter(|(_, (_, spec))| spec.as_ref().is_some_and(|spec| spec.status == Status::Supported))
+        .filter_map(|(key, (_, spec))| Some((key, interpreter(&spec?).ok()?)))
+        .collect();
+    let tools: Value = serde_json::from_str(&fs::read_to_string(corpus.join("turn_tools.json"))?)?;
+    let (mut judged, mut refused) = (Judged::default(), BTreeMap::<String, (usize, String)>::new());
+    for line in fs::read_to_string(corpus.join("turns.jsonl"))?.lines() {
+        let row: Value = serde_json::from_str(line)?;
+        let [folder, file, output] = ["folder", "template", "output"].map(|key| row[key].as_str().unwrap_or(""));
+        let Some(parser) = parsers.get(&(folder.to_owned(), file.to_owned())) else { continue };
+        if row["expect"]["tool_calls"].as_array().is_none_or(Vec::is_empty) {
+            continue;
+        }
+        let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
+        let why = match grammar(parser.program(), Some(&Tools::from_openai(offered)?), &options(&row)) {
+            Err(error) => Some(error.to_string()),
+            Ok(grammar) => refuses(&grammar, output)?,
+        };
+        match why {
+            None => judged.accepted += 1,
+            Some(why) => {
+                judged.refused += 1;
+                refused.entry(file.to_owned()).or_insert_with(|| (0, format!("{}: {why}", row["id"]))).0 += 1;
+            }
+        }
+    }
+    let most = |file: &str| REFUSED.iter().find(|(known, ..)| *known == file).map_or(0, |(_, most, _)| *most);
+    let new = refused.iter().filter(|(file, (count, _))| *count > most(file));
+    judged.new = new.map(|(file, (count, first))| format!("{file}: {count} turns, among them\n    {first}")).collect();
+    Ok(judged)
+}
+
+/// What was asked for when a turn was written.
+fn options(row: &Value) -> GrammarOptions {
+    let options = GrammarOptions::new()
+        .parallel_tool_calls(row["parallel_tool_calls"].as_bool().unwrap_or(true))
+        .generation_prompt(row["generation_prompt"].as_str().unwrap_or(""));
+    match row["enable_thinking"].as_bool() {
+        Some(on) => options.thinking(on),
+        None => options,
+    }
+}
