@@ -250,15 +250,17 @@ fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list
     add(
         Experiment::T5,
         "one argument | two arguments",
-        &[one, ("two arguments", calls.two_arguments.as_ref()), ("in no order", calls.unsorted.as_ref())],
-        &[
-            "tools.argument_order",
-            "tools.arguments.name_prefix",
-            "tools.arguments.value_suffix",
-            "tools.arguments.separator",
-        ],
+        &[one, ("two arguments", calls.two_arguments.as_ref())],
+        &["tools.arguments.name_prefix", "tools.arguments.value_suffix", "tools.arguments.separator"],
         "text that also follows the last value ends a value, text that also precedes the first name begins a name, \
          and the rest between two arguments separates them",
+    );
+    add(
+        Experiment::T5,
+        "arguments, and keys of an object, that are not sorted",
+        &[("not sorted", calls.unsorted.as_ref())],
+        &["tools.argument_order"],
+        "the order in which they are written is that of the message, or a sorted one",
     );
     add(
         Experiment::T6,
