@@ -23,17 +23,6 @@ pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
     }
 }
 
-/// The length of the common beginning of two texts, shortened so that it ends outside of tags and of words that differ:
-/// ` /think_on` and ` /think_off` share no part of their word.
-pub(crate) fn common_words(a: &str, b: &str) -> usize {
-    let length = common_prefix(a, b);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    if ![a, b].iter().all(|text| text[length..].starts_with(is_word)) {
-        return length;
-    }
-    a[..length].trim_end_matches(is_word).len()
-}
-
 /// The length of the tag at the end of `common`, if a word and another tag follow it in both texts: `<|open|>think<|sep|>`
 /// and `<|open|>response<|sep|>` are two markers, and their common beginning is none.
 fn opener_of_words(common: &str, a: &str, b: &str) -> Option<usize> {
@@ -143,13 +132,5 @@ mod tests {
         assert_eq!(common_prefix("[A][B]", "[A][C]"), 3);
         assert_eq!(common_prefix("<|x|><|open|>a<|sep|>", "<|x|><|open|>b<|sep|>"), 5);
         assert_eq!(common_suffix("<|open|>a<|sep|><|x|>", "<|open|>b<|sep|><|x|>"), 5);
-    }
-
-    #[test]
-    fn words_that_differ_are_never_cut() {
-        assert_eq!(common_words(" /think_on <a>", " /think_off <a>"), 2);
-        assert_eq!(common_words("<a>\n", "<a>x"), 3);
-        assert_eq!(common_words("user:", "user:x"), 5);
-        assert_eq!(common_words("ab", "ab"), 2);
     }
 }

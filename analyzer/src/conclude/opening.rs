@@ -126,7 +126,7 @@ fn common_start<'o>(o: &'o Observed, shown: Option<&Shown>) -> &'o str {
 
 /// The part of a start with which a form of the turn begins.
 fn narrow<'s>(start: &'s str, form: &str) -> &'s str {
-    let common = &start[..text::common_words(start, form)];
+    let common = &start[..text::common_prefix(start, form)];
     if !common.trim().is_empty() || form.trim().is_empty() {
         return common;
     }
