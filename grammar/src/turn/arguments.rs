@@ -341,8 +341,18 @@ impl<'a> Turn<'a> {
             let others = nesting.open.chars().take(1).chain(['\0', ' ', '\t', '\n', '\r', '[']);
             begins.push(vec![self.space(), Piece::Expr(Class::of(others).negate().into())]);
         }
-        let rest = self.any_text(state, tool, Argument::Property(usize::MAX, property));
-        begins.into_iter().map(|begin| [begin, rest.clone()].concat()).collect()
+        let argument = Argument::Property(usize::MAX, property);
+        let rest = self.any_text(state, tool, argument);
+        let mut alternatives: Vec<Alternative> =
+            begins.into_iter().map(|begin| [begin, rest.clone()].concat()).collect();
+        // Nothing at all is an empty list, if the schema allows one.
+        let before = self.values.error.clone();
+        let empty = serde_json::json!({"allOf": [property.schema, {"const": []}]});
+        if may_be(property, Types::ARRAY) && self.typed(tool, &property.name, &empty, Syntax::Json).is_some() {
+            alternatives.push(vec![Piece::Expr(self.closers(state, argument))]);
+        }
+        self.values.error = before;
+        alternatives
     }
 
     /// Any text, and the marker that closes it.
