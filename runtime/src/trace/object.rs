@@ -186,6 +186,11 @@ mod tests {
         let nested =
             [("function_name", "f".to_owned()), ("arguments", "\"{}\"".to_owned()), ("call_id", "7".to_owned())];
         assert_eq!(pieces(r#"{"function": {"name": "f", "args": "{}"}, "id": "7"}"#, &inner), nested);
+        // The name before the object is the name of the call.
+        let announced = CallShape { announced: true, ..shape() };
+        assert_eq!(pieces(r#"{"name": "f", "args": {}}"#, &announced), [("arguments", "{}".to_owned())]);
+        // No value begins with a colon.
+        assert_eq!(pieces(r#"{"args": : "{}"}"#, &shape()), [("arguments", "\"{}\"".to_owned())]);
         let key = CallShape { name_is_key: true, python: true, ..Default::default() };
         assert_eq!(
             pieces("{'f': {'a': 1}}", &key),
