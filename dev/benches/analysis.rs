@@ -177,15 +177,14 @@ fn report(subjects: &[Subject], passes: usize) {
     println!("  median       {:8.1} ms  (limit {})", milliseconds(median(&each)), LIMITS[0]);
     println!("  slowest      {:8.1} ms  (limit {})", milliseconds(most), LIMITS[1]);
     println!("  all          {:8.1} ms", milliseconds(all));
-    let parts: [(&str, &dyn Fn(&Subject) -> Duration); 4] = [
-        ("parsing", &|subject| median(&subject.parsing)),
-        ("analysis", &|subject| median(&subject.analysis)),
-        ("verification", &|subject| median(&subject.verification)),
-        ("rendering", &|subject| median(&subject.rendering)),
-    ];
-    for (name, of) in parts {
-        println!("  {name:<12} {:8.1} ms  {:3.0} %", milliseconds(sum(of)), share(sum(of)));
-    }
+    let part = |name: &str, of: &dyn Fn(&Subject) -> &[Duration]| {
+        let time = sum(&|subject| median(of(subject)));
+        println!("  {name:<12} {:8.1} ms  {:3.0} %", milliseconds(time), share(time));
+    };
+    part("parsing", &|subject| &subject.parsing);
+    part("analysis", &|subject| &subject.analysis);
+    part("verification", &|subject| &subject.verification);
+    part("rendering", &|subject| &subject.rendering);
     println!("  slowest");
     for subject in slowest.into_iter().take(5) {
         let time = milliseconds(subject.whole());
