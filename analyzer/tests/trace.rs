@@ -148,3 +148,18 @@ fn what_cannot_be_analysed_is_told_as_far_as_it_got() -> Result<(), Failure> {
     assert!(last.renders[0].error.as_ref().is_some_and(|error| error.contains("no")));
     Ok(())
 }
+
+#[test]
+fn the_way_to_ask_that_works_is_told_with_those_that_do_not() -> Result<(), Failure> {
+    let of = |wanted: &str| templates().map(|all| all.into_iter().find(|(name, _)| name == wanted));
+    for (name, words) in [("named_ids.jinja", "ids like functions.NAME:0"), ("hermes.jinja", "arguments as an object")]
+    {
+        let (name, template) = of(name)?.ok_or("no such sample")?;
+        let (_, comparisons) = traced(&name, &template)?;
+        let mut ways = comparisons.iter().filter(|comparison| comparison.experiment == Experiment::CallStyle);
+        let last = ways.next_back().ok_or("no way to ask was told")?;
+        assert!(last.varied.contains(words) && !last.findings.is_empty(), "{name}: {last:?}");
+        assert!(ways.all(|way| way.findings.is_empty() && !way.varied.contains("functions.NAME")), "{name}");
+    }
+    Ok(())
+}

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use super::{Builder, Class, Expr, Repeat, RuleId, choice, repeat, sequence, text};
 
 /// The rules that were escaped so far, each with its copy.
@@ -29,7 +31,7 @@ impl Escaped {
     /// The escaped form of an expression. Rules that it uses and that have no copy yet are added to `pending`.
     fn expr(&mut self, builder: &mut Builder, expr: &Expr, pending: &mut Vec<(RuleId, RuleId)>) -> Expr {
         match expr {
-            Expr::Text(plain) => text(plain.chars().map(escape).collect::<String>()),
+            Expr::Text(plain) => text(escape(plain)),
             Expr::Class(class) => escaped_class(class),
             Expr::Rule(rule) => match self.copies.get(rule) {
                 Some(copy) => Expr::Rule(*copy),
@@ -69,22 +71,15 @@ fn escaped_class(class: &Class) -> Expr {
         true => Class::ranges(class.as_ranges().iter().copied().chain(ESCAPED)).negate(),
         false => class.intersect(&Class::ranges(ESCAPED).negate()),
     };
-    let escapes = escaped.as_ranges().iter().flat_map(|&(first, last)| first..=last).map(|char| text(escape(char)));
+    let escapes =
+        escaped.as_ranges().iter().flat_map(|&(first, last)| first..=last).map(|char| text(escape(&char.to_string())));
     choice((!plain.is_empty()).then(|| plain.into()).into_iter().chain(escapes))
 }
 
-/// A character in a JSON string.
-fn escape(char: char) -> String {
-    match char {
-        '"' | '\\' => format!("\\{char}"),
-        '\n' => "\\n".to_owned(),
-        '\r' => "\\r".to_owned(),
-        '\t' => "\\t".to_owned(),
-        '\u{8}' => "\\b".to_owned(),
-        '\u{c}' => "\\f".to_owned(),
-        '\0'..='\u{1f}' => format!("\\u{:04x}", u32::from(char)),
-        char => char.to_string(),
-    }
+/// A text as it stands in a JSON string.
+fn escape(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    json.get(1..json.len() - 1).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -102,7 +97,7 @@ mod tests {
         let one = escaped.string(&mut builder, &list.into());
         let other = escaped.string(&mut builder, &sequence([list.into(), Class::of(['a', '\\']).into()]));
         let control: String = (0..0x20_u8)
-            .map(|byte| escape(char::from(byte)))
+            .map(|byte| escape(&char::from(byte).to_string()))
             .map(|escape| format!(" | \"{}\"", escape.replace('\\', "\\\\")))
             .collect();
         assert_eq!(

@@ -97,7 +97,7 @@ fn forced(program: &Program, state: StateId) -> Option<String> {
 fn named(program: &Program, state: StateId, offered: &Offered) -> Option<String> {
     let Offered::These(tools) = offered else { return None };
     let node = program.state(state)?;
-    if node.hole != Some(Hole::Name) || !node.arrows().all(|(_, step)| step.does(&Action::StartOffered)) {
+    if !node.needs_offered_name() {
         return None;
     }
     let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).collect();

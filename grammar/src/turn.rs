@@ -93,7 +93,7 @@ pub(super) enum NodeKey {
     Named(StateId, usize, usize),
 }
 
-/// Where free text leads: a position, and whether white space may come before it.
+/// Where a marker leads: a position, and whether white space may come before it.
 type Exit = (Position, bool);
 
 /// Free text at a position: its automaton, and the positions that each of its stops leads to.
@@ -158,11 +158,8 @@ impl<'a> Turn<'a> {
                 if transition.actions.contains(&Action::Speculate)
                     && let Some(to) = self.target(at, transition)
                 {
-                    let mut alternative = vec![Piece::Expr(text(marker.consumed()))];
-                    if self.spaced_after(marker, to) {
-                        alternative.push(self.space());
-                    }
-                    alternative.push(self.to(to));
+                    let marked = vec![Piece::Expr(text(marker.consumed()))];
+                    let alternative = self.then(marked, (to, self.spaced_after(marker, to)));
                     if !alternatives.contains(&alternative) {
                         alternatives.push(alternative);
                     }
@@ -269,6 +266,15 @@ impl<'a> Turn<'a> {
 
     pub(super) fn to(&mut self, at: Position) -> Piece {
         Piece::Node(self.graph.node(NodeKey::Position(at)))
+    }
+
+    /// An alternative that begins like this and goes on at an exit.
+    pub(super) fn then(&mut self, mut begin: Alternative, (to, spaced): Exit) -> Alternative {
+        if spaced {
+            begin.push(self.space());
+        }
+        begin.push(self.to(to));
+        begin
     }
 
     /// The number of a name that stands in closing markers.

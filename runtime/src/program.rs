@@ -246,6 +246,11 @@ impl State {
         self.transitions.iter().chain(&self.otherwise)
     }
 
+    /// Whether a function's name is read here that makes a call only if it was offered.
+    pub fn needs_offered_name(&self) -> bool {
+        self.hole == Some(Hole::Name) && self.transitions.iter().all(|step| step.does(&Action::StartOffered))
+    }
+
     /// Whether the state searches text for its markers. In other states a marker comes next, or the value says where it
     /// ends.
     pub fn is_searched(&self) -> bool {

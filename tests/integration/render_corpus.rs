@@ -44,6 +44,12 @@ fn check(corpus: &Path, folder: &Path) -> Result<usize, Failure> {
                 if rendered != recorded.result {
                     failures.push(format!("{name} / {conversation}: recording the reads changes the render"));
                 }
+                // The analysis hands over only these variables.
+                let variables = template.variables();
+                let roots = recorded.reads.paths().iter().map(|path| path.split(['.', '[']).next().unwrap_or_default());
+                let missing = roots.filter(|root| !variables.contains(*root));
+                failures
+                    .extend(missing.map(|root| format!("{name} / {conversation}: `{root}` is read, and not listed")));
                 rendered.map_err(|e| e.to_string())
             }
             Err(e) => Err(e.to_string()),

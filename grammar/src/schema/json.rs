@@ -147,9 +147,10 @@ fn bare(stop: char) -> [Class; 2] {
     [Class::ranges(none.into_iter().chain(begins)).negate(), Class::ranges(none).negate()]
 }
 
-/// The white space between the words of a key without quotes.
-fn key_space() -> Expr {
-    repeat(Class::of([' ', '\t', '\n', '\r']), 1, Some(KEY_SPACE))
+/// One more word of a key without quotes, with the white space before it.
+fn another_word(builder: &mut Builder, others: &Class) -> Expr {
+    let space = repeat(Class::of([' ', '\t', '\n', '\r']), 1, Some(KEY_SPACE));
+    builder.rule("raw-words", sequence([space, some(others.clone())])).into()
 }
 
 /// The longest white space in a key without quotes.
@@ -170,8 +171,8 @@ pub(super) fn any_key(builder: &mut Builder) -> Expr {
         Syntax::Raw { stop, .. } => {
             let [first, others] = bare(*stop);
             once(builder, "key", |builder| {
-                let words = builder.rule("raw-words", sequence([key_space(), some(others.clone())]));
-                option(sequence([first.into(), many(others), many(words)]))
+                let word = another_word(builder, &others);
+                option(sequence([first.into(), many(others), many(word)]))
             })
             .into()
         }
@@ -192,8 +193,8 @@ pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
             }
             // A key of several words is none of these if they are single words.
             if !known.iter().any(|name| name.contains(char::is_whitespace)) {
-                let words = builder.rule("raw-words", sequence([key_space(), some(others.clone())]));
-                alternatives.push(sequence([first.into(), many(others), some(words)]));
+                let word = another_word(builder, &others);
+                alternatives.push(sequence([first.into(), many(others), some(word)]));
             }
             return choice(alternatives);
         }

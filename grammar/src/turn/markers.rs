@@ -3,7 +3,7 @@
 
 use unjinja_runtime::abi_2::{Action, Confirm, Hole, Marker, State, Transition};
 
-use super::{Alternative, Piece, Position, Turn, is_irrelevant};
+use super::{Alternative, Exit, Piece, Position, Turn, is_irrelevant};
 use crate::{Expr, choice, option, text};
 
 impl<'a> Turn<'a> {
@@ -61,25 +61,20 @@ impl<'a> Turn<'a> {
         transitions: &[(&'a Marker, &'a Transition)],
         lead: Option<Piece>,
     ) -> Vec<Alternative> {
-        let mut groups: Vec<(Position, bool, Vec<Expr>)> = Vec::new();
+        let mut groups: Vec<(Exit, Vec<Expr>)> = Vec::new();
         for (marker, transition) in transitions {
             let Some(to) = self.allowed_target(at, marker, transition) else { continue };
             let core = text(marker.consumed());
-            let spaced = self.spaced_after(marker, to);
-            match groups.iter_mut().find(|(other, other_spaced, _)| (*other, *other_spaced) == (to, spaced)) {
-                Some((_, _, cores)) => cores.push(core),
-                None => groups.push((to, spaced, vec![core])),
+            let exit = (to, self.spaced_after(marker, to));
+            match groups.iter_mut().find(|(other, _)| *other == exit) {
+                Some((_, cores)) => cores.push(core),
+                None => groups.push((exit, vec![core])),
             }
         }
         let mut alternatives = Vec::with_capacity(groups.len());
-        for (to, spaced, cores) in groups {
-            let mut alternative: Alternative = lead.iter().cloned().collect();
-            alternative.push(Piece::Expr(choice(cores)));
-            if spaced {
-                alternative.push(self.space());
-            }
-            alternative.push(self.to(to));
-            alternatives.push(alternative);
+        for (exit, cores) in groups {
+            let begin = lead.iter().cloned().chain([Piece::Expr(choice(cores))]).collect();
+            alternatives.push(self.then(begin, exit));
         }
         alternatives
     }
@@ -153,12 +148,7 @@ impl<'a> Turn<'a> {
             if let Some(rest) = marker.core.strip_prefix(read)
                 && let Some(to) = self.allowed_target(at, marker, transition)
             {
-                let mut alternative = vec![Piece::Expr(text(rest))];
-                if self.spaced_after(marker, to) {
-                    alternative.push(self.space());
-                }
-                alternative.push(self.to(to));
-                alternatives.push(alternative);
+                alternatives.push(self.then(vec![Piece::Expr(text(rest))], (to, self.spaced_after(marker, to))));
             }
         }
         alternatives

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use unjinja_runtime::abi_2::{Action, Confirm, Hole, Marker, NameKind, StateId, Text, Transition};
+use unjinja_runtime::abi_2::{Confirm, Hole, Marker, NameKind, StateId, Text};
 
 use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Turn, spaced_before};
 use crate::text;
@@ -97,8 +97,7 @@ impl Turn<'_> {
     fn offered_names(&self, state: StateId) -> Vec<String> {
         let Some(Offered::These(tools)) = &self.limits.offered else { return Vec::new() };
         let state = self.state(state);
-        let offered = |(_, step): (&Marker, &Transition)| step.does(&Action::StartOffered);
-        if state.hole != Some(Hole::Name) || !state.arrows().all(offered) {
+        if !state.needs_offered_name() {
             return Vec::new();
         }
         let markers = state.arrows().map(|(marker, _)| marker);
@@ -141,16 +140,7 @@ impl Turn<'_> {
         if let NodeKey::Value(..) | NodeKey::Named(..) = key {
             return vec![char.into_iter().collect()];
         }
-        let mut alternatives = Vec::with_capacity(exits.len());
-        for &(to, spaced) in exits {
-            let mut alternative: Alternative = char.iter().cloned().collect();
-            if spaced {
-                alternative.push(self.space());
-            }
-            alternative.push(self.to(to));
-            alternatives.push(alternative);
-        }
-        alternatives
+        exits.iter().map(|exit| self.then(char.iter().cloned().collect(), *exit)).collect()
     }
 
     pub(super) fn text_key(&self, key: NodeKey, index: usize) -> NodeKey {

@@ -124,7 +124,7 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
         return;
     }
     let piece = text.get(level.value..at).unwrap_or_default();
-    // What no value begins with is skipped, as the reader of call objects does.
+    // Bytes with which no value begins are skipped, as the reader of call objects does.
     let quote = |byte: u8| byte == b'"' || (byte == b'\'' && shape.python);
     let begins = |&byte: &u8| quote(byte) || matches!(byte, b'{' | b'[') || is_token(byte);
     let end = level.value + piece.trim_ascii_end().len();

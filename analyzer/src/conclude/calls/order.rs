@@ -30,3 +30,20 @@ fn order(text: &str, keys: &[&str; 3]) -> ArgumentOrder {
         _ => ArgumentOrder::Given,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_told_from_the_others() {
+        let [keys, _] = &SENTINELS.unsorted;
+        let told = |text: &str| order(text, keys);
+        assert_eq!(told("prundle Quorvex blimset"), ArgumentOrder::Given);
+        assert_eq!(told("Quorvex blimset prundle"), ArgumentOrder::Sorted);
+        assert_eq!(told("blimset prundle Quorvex"), ArgumentOrder::SortedIgnoringCase);
+        // An order of its own, and keys that the template does not write, say nothing.
+        assert_eq!(told("prundle blimset Quorvex"), ArgumentOrder::Given);
+        assert_eq!(told("blimset Quorvex"), ArgumentOrder::Given);
+    }
+}
