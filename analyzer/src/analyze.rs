@@ -1,11 +1,13 @@
 //! The analysis of one template: asks it everything, and puts the conclusions together into a spec.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 use unjinja_render::{Template, with_big_stack};
+use unjinja_runtime::abi_3::is_special_token;
 use unjinja_source::name_of;
-use unjinja_spec::{FormatSpec, TemplateInfo};
+use unjinja_spec::{FormatSpec, TemplateInfo, tags};
 
 use crate::ask::Observed;
 use crate::error::AnalyzeError;
@@ -118,8 +120,26 @@ fn analyze_here(
     spec.tokens.bos.clone_from(&template.tokens().bos);
     spec.tokens.eos.clone_from(&template.tokens().eos);
     spec.tokens.preserved = spec.preserved_tokens();
+    spec.tokens.other = other_tokens(template, &spec);
     spec.evidence.renders = probe.renders();
     Ok(spec)
+}
+
+/// The most tokens that a spec lists although they mean nothing in an assistant's turn.
+const MOST_OTHER_TOKENS: usize = 16;
+
+/// The special tokens in a template's texts that are no part of a marker. What stands in square brackets may be prose.
+fn other_tokens(template: &Template, spec: &FormatSpec) -> Vec<String> {
+    let markers: Vec<&str> = spec.markers().map(|(_, text)| text).collect();
+    let is_other = |token: &&str| {
+        let special = token.starts_with('<') && is_special_token(token.as_bytes());
+        // Tags with attributes, and words in describing texts, are no tokens.
+        let whole = !token.contains(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'' | '$'));
+        special && whole && !markers.iter().any(|text| text.contains(token))
+    };
+    let literals = template.string_literals();
+    let tokens: BTreeSet<&str> = literals.iter().flat_map(|text| tags(text)).filter(is_other).collect();
+    tokens.into_iter().take(MOST_OTHER_TOKENS).map(str::to_owned).collect()
 }
 
 /// SHA-256 of a template's text, in lower-case hexadecimal digits.

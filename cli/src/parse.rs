@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use unjinja_runtime::{ChatParser, Event, Options};
+use unjinja_runtime::{ChatParser, Event, Options, Unparsed};
 
 use crate::arguments::Switch;
 use crate::failure::{Done, Failure};
@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Leave the reasoning in the content, with its markers.
     #[arg(long)]
     keep_reasoning: bool,
+    /// Where broken markup goes: into the content, or into a part of its own.
+    #[arg(long, value_enum, default_value = "content", value_name = "WHERE")]
+    unparsed: Where,
     /// Report a second tool call as a problem.
     #[arg(long)]
     no_parallel: bool,
@@ -47,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "human")]
     format: ParseFormat,
     /// Read cases, one JSON object per line; write lines `{"id", "message", "diagnostics"}`.
-    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "no_parallel"])]
+    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "unparsed", "no_parallel"])]
     jsonl: bool,
     /// With --jsonl: analyse the templates in this folder, with their overlays, and interpret the specs.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
@@ -55,6 +58,15 @@ pub(crate) struct Arguments {
     /// With --jsonl: use the supported model whose template has the file name that the line gives.
     #[arg(long, requires = "jsonl")]
     models: bool,
+}
+
+/// Where broken markup goes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Where {
+    /// Into the content, as the model wrote it.
+    Content,
+    /// Into a part of its own.
+    Separate,
 }
 
 /// How a message is printed.
@@ -94,6 +106,9 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let mut options =
         Options::new().extract_reasoning(!arguments.keep_reasoning).parallel_tool_calls(!arguments.no_parallel);
+    if arguments.unparsed == Where::Separate {
+        options = options.unparsed(Unparsed::Separate);
+    }
     if let Some(path) = &arguments.tools {
         options = options.tools(&input::tools(path)?);
     }

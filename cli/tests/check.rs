@@ -98,14 +98,14 @@ const EDITS: &[Edit] = &[
     Edit {
         name: "a new id field",
         template: "hermes",
-        edits: &[("~ '}\\n</tool_call>'", "~ ', \"id\": \"' ~ call.id ~ '\"}\\n</tool_call>'")],
+        edits: &[("~ '}\\n</tool_call>'", "~ ', \"call_id\": \"' ~ call.id ~ '\"}\\n</tool_call>'")],
         effect: "breaking",
         says: &[("tools.id_field", "breaking")],
     },
     Edit {
         name: "another key for the arguments",
         template: "qwen3",
-        edits: &[("\", \"arguments\": ' }}", "\", \"parameters\": ' }}")],
+        edits: &[("\", \"arguments\": ' }}", "\", \"payload\": ' }}")],
         effect: "breaking",
         says: &[("tools.args_field", "breaking")],
     },

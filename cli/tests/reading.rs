@@ -9,7 +9,7 @@ use unjinja_codegen::interpreter;
 use unjinja_render::Template;
 use unjinja_runtime::Interpreter;
 use unjinja_runtime::trace::{Reading, Span, Taken};
-use unjinja_runtime::{Diagnostic, DiagnosticKind, Message, Options, Stream, parse};
+use unjinja_runtime::{Diagnostic, DiagnosticKind, Message, Options, Stream, Unparsed, parse};
 use unjinja_spec::{CallIdPosition, FormatSpec, ToolFormat};
 
 type Failure = Box<dyn Error>;
@@ -51,6 +51,7 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
     }
     assert_eq!(at, output.len(), "{}: {:?}", subject.name, shown(output));
     let machine = subject.parser.clone();
+    let options = &options.clone().unparsed(Unparsed::Separate);
     let expected = match over {
         true => parse(machine, output, options),
         false => {

@@ -3,10 +3,12 @@
 //!
 //! It must not know what a spec is.
 
+mod merge;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use unjinja_runtime::abi_2::{
+use unjinja_runtime::abi_3::{
     Action, Channel, Confirm, Hole, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
 };
 
@@ -25,6 +27,10 @@ pub(crate) struct States {
     pub content: StateId,
     /// The state of reasoning, if the format has any.
     pub reasoning: Option<StateId>,
+    /// The state at the start of reasoning, where its opener may be repeated.
+    pub reasoning_start: Option<StateId>,
+    /// The state of broken markup, if the format has calls.
+    pub unparsed: Option<StateId>,
 }
 
 /// The grammar as a graph. An edge consumes nothing, a literal, or what fills a hole.
@@ -157,7 +163,7 @@ impl Closure {
                 self.literals.iter().map(|w| &w.0).chain(self.holes.iter().map(|w| &w.0)).chain(&self.end);
             let mut firsts = continuations.map(|actions| actions.first());
             let Some(Some(action)) = firsts.next().map(|a| a.cloned()) else { return };
-            if action == Action::Speculate || !firsts.all(|other| other == Some(&action)) {
+            if matches!(action, Action::Speculate | Action::HoldBack) || !firsts.all(|other| other == Some(&action)) {
                 return;
             }
             for continuation in &mut self.literals {
@@ -248,84 +254,27 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     };
     let content = text(&builder, Channel::Content).map(|hole| builder.state(Key::Hole(hole)));
     let reasoning = text(&builder, Channel::Reasoning).map(|hole| builder.state(Key::Hole(hole)));
+    // The last one reads broken calls. The others read text behind a call.
+    let unparsed = builder.graph.holes.iter().rposition(|hole| hole.reads == Hole::Text(Channel::Unparsed));
+    let unparsed = unparsed.map(|hole| builder.state(Key::Hole(hole)));
+    let opened = builder.graph.edges.iter().flatten().find_map(|(edge, to)| match edge {
+        Edge::Action(Action::OpenReasoning) => Some(*to),
+        _ => None,
+    });
+    let reasoning_start = opened.map(|node| builder.target(node).1).or(reasoning);
     let content = content.unwrap_or(start);
     while let Some((index, key)) = builder.queue.pop() {
         builder.fill(index, key);
     }
     if builder.conflicts.is_empty() {
         let id = |index: usize| StateId(index as u16);
-        let (start, content, reasoning) = (id(start), id(content), reasoning.map(id));
-        Ok(States { list: builder.states, start, content, reasoning }.merged().with_searches())
+        let [reasoning, reasoning_start, unparsed] = [reasoning, reasoning_start, unparsed].map(|state| state.map(id));
+        let (list, start, content) = (builder.states, id(start), id(content));
+        Ok(States { list, start, content, reasoning, reasoning_start, unparsed }.merged().with_searches())
     } else {
         builder.conflicts.sort();
         builder.conflicts.dedup();
         Err(builder.conflicts)
-    }
-}
-
-impl States {
-    /// Merges states that behave alike. So later calls are read by the states of the first call.
-    fn merged(mut self) -> Self {
-        let mut classes = vec![0; self.list.len()];
-        loop {
-            let mut seen: Vec<State> = Vec::new();
-            let mut next = Vec::with_capacity(classes.len());
-            for (index, state) in self.list.iter().enumerate() {
-                let mut state = state.clone();
-                state.name = Cow::Borrowed("");
-                // The state to return to when a speculative call fails is a part of how a state behaves.
-                if state.transitions.iter().any(|transition| transition.does(&Action::Speculate)) {
-                    state.name = classes[self.fallback(index)].to_string().into();
-                }
-                renumber(&mut state, &classes);
-                let class = seen.iter().position(|other| *other == state).unwrap_or_else(|| {
-                    seen.push(state);
-                    seen.len() - 1
-                });
-                next.push(class);
-            }
-            if next == classes {
-                break;
-            }
-            classes = next;
-        }
-        let count = classes.iter().max().map_or(0, |most| most + 1);
-        let representatives: Vec<usize> =
-            (0..count).filter_map(|class| classes.iter().position(|other| *other == class)).collect();
-        let mut states: Vec<State> = representatives.iter().map(|&index| self.list[index].clone()).collect();
-        for state in &mut states {
-            renumber(state, &classes);
-        }
-        let id = |state: StateId| StateId(classes[usize::from(state.0)] as u16);
-        (self.start, self.content, self.reasoning) = (id(self.start), id(self.content), self.reasoning.map(id));
-        self.list = states;
-        self
-    }
-
-    /// The same rule as [`Program::fallback`](unjinja_runtime::Program::fallback), before there is a program.
-    fn fallback(&self, state: usize) -> usize {
-        match self.list[state].hole {
-            Some(Hole::Text(_)) => state,
-            _ => usize::from(self.content.0),
-        }
-    }
-
-    /// Chooses a search for every state that searches text for markers.
-    fn with_searches(mut self) -> Self {
-        for state in &mut self.list {
-            if state.is_searched() {
-                state.markers = Cow::Owned(state.markers.clone().into_owned().searched());
-            }
-        }
-        self
-    }
-}
-
-/// Renumbers the targets of a state's transitions.
-fn renumber(state: &mut State, numbers: &[usize]) {
-    let otherwise = state.otherwise.iter_mut();
-    for transition in state.transitions.to_mut().iter_mut().chain(otherwise) {
-        transition.next = StateId(numbers[usize::from(transition.next.0)] as u16);
     }
 }
 
@@ -349,6 +298,7 @@ impl Builder {
             Key::Hole(hole) => match &self.graph.holes[hole].reads {
                 Hole::Text(Channel::Content) => "CONTENT".to_owned(),
                 Hole::Text(Channel::Reasoning) => "REASONING".to_owned(),
+                Hole::Text(Channel::Unparsed) => "UNPARSED".to_owned(),
                 Hole::Name => "CALL_NAME".to_owned(),
                 Hole::Id => "CALL_ID".to_owned(),
                 Hole::ArgumentName => "ARGUMENT_NAME".to_owned(),
@@ -513,7 +463,11 @@ impl Builder {
         let closure = self.graph.closure(node, self.last);
         self.names_at(&closure, "", &mut names);
         for (_, index, to) in &closure.literals {
-            let Literal { core, before, .. } = &self.graph.literals[*index];
+            let Literal { core, before, origin, .. } = &self.graph.literals[*index];
+            // What no template writes there confirms nothing.
+            if *origin == Origin::Recovery {
+                continue;
+            }
             let known = names.len();
             if !unjinja_spec::begins_tag(core) {
                 self.names_at(&self.graph.closure(*to, self.last), core, &mut names);
@@ -567,7 +521,10 @@ impl Builder {
             cores.push("{".to_owned());
         }
         for (_, literal, _) in closure.literals {
-            let Literal { core, named, .. } = &self.graph.literals[literal];
+            let Literal { core, named, origin, .. } = &self.graph.literals[literal];
+            if *origin == Origin::Recovery {
+                continue;
+            }
             // What stands before the name is enough.
             let core = named.and_then(|at| core.get(..at)).unwrap_or(core);
             if !cores.iter().any(|known| known == core) {
@@ -586,8 +543,10 @@ fn yields(one: &Transition, other: &Transition) -> bool {
     (tolerated(one) && !tolerated(other)) || (tolerated(one) == tolerated(other) && wrapper(one) && !wrapper(other))
 }
 
-/// A transition. One that ends an unclosed call is a recovery: no template writes it.
+/// A transition. One that ends an unclosed call or value is a recovery: no template writes it.
 fn transition(key: &'static str, actions: Vec<Action>, next: usize, origin: Origin) -> Transition {
-    let origin = if actions.contains(&Action::EndCallIncomplete) { Origin::Recovery } else { origin };
+    let recovers =
+        |action: &Action| matches!(action, Action::EndCallIncomplete | Action::MissingMarker(_) | Action::HoldBack);
+    let origin = if actions.iter().any(recovers) { Origin::Recovery } else { origin };
     Transition { key, actions: actions.into(), next: StateId(next as u16), origin }
 }

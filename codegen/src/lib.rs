@@ -21,7 +21,7 @@
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Interpreter;
-use unjinja_runtime::abi_2::{Confirm, Entry, KeyOrder, MAX_MARKERS, ModelInfo, Program, State, StateId};
+use unjinja_runtime::abi_3::{Confirm, Entry, KeyOrder, MAX_MARKERS, ModelInfo, Program, State, StateId};
 use unjinja_spec::{ArgumentOrder, Channel, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode};
 
 mod determinize;
@@ -120,6 +120,7 @@ pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
         start: states.start,
         content: states.content,
         reasoning: states.reasoning,
+        unparsed: states.unparsed,
         text_after_calls: spec.content.after_calls,
         key_order: match spec.tools.argument_order {
             ArgumentOrder::Given => KeyOrder::Given,
@@ -144,7 +145,7 @@ fn entry_state(spec: &FormatSpec, prompt: &GenerationPrompt, states: &States) ->
     match prompt.starts_in {
         Channel::Content if reasoning_is_over => Some(states.content),
         Channel::Content | Channel::Marker => Some(states.start),
-        Channel::Reasoning => states.reasoning,
+        Channel::Reasoning => states.reasoning_start,
     }
 }
 

@@ -7,17 +7,19 @@ mod arguments;
 mod build;
 mod native;
 mod source;
+mod stray;
 mod tagged;
 
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_2::{Action, Hole, Origin};
-use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
+use unjinja_runtime::abi_3::{Action, Hole, Origin};
+use unjinja_spec::{ContentMode, END_OF_TEXT, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
 use crate::plan::{self, Expr, Literal, Plan, Role};
 use build::{is_empty, is_tag, literal, marker, sequence};
 use source::Source;
+use stray::leftovers;
 
 /// The plan of a spec's turn. The markers in `whole` are not taken apart.
 pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
@@ -46,6 +48,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
             parts.push(sequence(vec![
                 marker(spec, MarkerKey::ReasoningStart, Role::ReasoningStart),
                 Expr::Action(Action::OpenReasoning),
+                stray::repeated_opener(spec),
                 hole,
                 close.optional(),
             ]));
@@ -57,10 +60,14 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     }
     parts.push(Expr::Hole(plan::Hole {
         reads: Hole::Text(Channel::Content),
-        until: vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd],
+        until: vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray],
     }));
     if spec.tools.format != ToolFormat::None {
-        parts.push(calls(spec));
+        parts.push(sequence(vec![calls(spec), leftovers(spec), Expr::Action(Action::EndCalls)]));
+    }
+    parts.extend(stray::markers(spec));
+    if spec.tools.format != ToolFormat::None {
+        parts.push(stray::broken_call(spec));
     }
     Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end(spec)]) }
 }
@@ -98,7 +105,22 @@ fn turn_end(spec: &Source<'_>) -> Expr {
             }
         }
     }
-    if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() }
+    // Tokens that end a text may follow, or stand alone where a call ends the turn.
+    let cores = |end: &Expr| if let Expr::Literal(literal) = end { Some(literal.core.clone()) } else { None };
+    let known: Vec<String> = ends.iter().filter_map(cores).collect();
+    for token in spec.tokens.eos.as_deref().into_iter().chain(END_OF_TEXT) {
+        for core in std::iter::once(token.to_owned()).chain(known.iter().map(|end| [end, token].concat())) {
+            let tail = literal(MarkerKey::TurnEnd, MarkerText::new(&core), Role::TurnEnd);
+            if !known.contains(&core) && !tail.core.is_empty() {
+                ends.push(Expr::Literal(Literal { origin: Origin::Recovery, ..tail }));
+            }
+        }
+    }
+    if known.is_empty() && spec.tools.format == ToolFormat::None {
+        Expr::empty()
+    } else {
+        Expr::Choice(ends).optional()
+    }
 }
 
 /// All calls of a turn.

@@ -3,7 +3,7 @@
 //! It is the step between a spec and a [`Program`](unjinja_runtime::Program): lowering writes it, and it is then made
 //! deterministic. No back end reads it. It must not know what a spec is.
 
-use unjinja_runtime::abi_2::{self as program, Action, Origin};
+use unjinja_runtime::abi_3::{self as program, Action, Origin};
 use unjinja_spec::MarkerKey;
 
 /// The grammar of one assistant turn of a format.
@@ -89,6 +89,10 @@ pub enum Role {
     Inner,
     /// Ends the turn.
     TurnEnd,
+    /// Is a special token that closes nothing where it stands.
+    Stray,
+    /// Ends a call that breaks off.
+    Broken,
 }
 
 /// A place that the model fills in.

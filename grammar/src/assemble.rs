@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Program, State, enter};
+use unjinja_runtime::abi_3::{Action, Channel, Confirm, Hole, Origin, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
 use super::options::ToolChoice;
@@ -88,7 +88,7 @@ impl std::error::Error for GrammarError {}
 ///
 /// ```
 /// use unjinja_grammar::{GrammarError, GrammarOptions, ToolChoice, grammar};
-/// use unjinja_runtime::{Tools, abi_2::*};
+/// use unjinja_runtime::{Tools, abi_3::*};
 ///
 /// // A format without calls: everything is content.
 /// static PROGRAM: Program = Program::new(
@@ -187,7 +187,8 @@ fn has_calls(program: &Program) -> bool {
 /// The texts that end a turn.
 fn stops(program: &Program) -> Vec<String> {
     let mut stops: Vec<String> = Vec::new();
-    for marker in program.states.iter().flat_map(|state| state.markers.list()) {
+    let written = program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
+    for (marker, _) in written {
         if marker.confirm == Confirm::End && !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
             stops.retain(|stop| !stop.starts_with(&*marker.core));
             stops.push(marker.core.to_string());

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use unjinja_runtime::abi_2::KeyOrder;
+use unjinja_runtime::abi_3::KeyOrder;
 
 use super::expr::{Expr, Repeat, choice, repeat, sequence};
 use super::hash::Quick;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use unjinja_runtime::abi_2::KeyOrder;
+use unjinja_runtime::abi_3::KeyOrder;
 
 use super::subset::{Item, one_or_more};
 use super::{Builder, Expr, RuleId, choice, option, sequence};

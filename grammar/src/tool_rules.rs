@@ -2,7 +2,7 @@
 //! This file reads schemas and makes no rules.
 
 use serde_json::Value;
-use unjinja_runtime::abi_2::KeyOrder;
+use unjinja_runtime::abi_3::KeyOrder;
 use unjinja_runtime::{Tool, Tools, Types};
 
 use super::key_order;

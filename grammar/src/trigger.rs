@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use unjinja_runtime::Trigger;
-use unjinja_runtime::abi_2::{Action, CallShape, Confirm, Hole, Marker, Program, StateId};
+use unjinja_runtime::abi_3::{Action, CallShape, Confirm, Hole, Marker, Program, StateId};
 
 use super::turn::Offered;
 

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use unjinja_runtime::abi_2::{Action, Channel, Confirm, Hole, Marker, Origin, Program, State, StateId, Transition};
+use unjinja_runtime::abi_3::{Action, Channel, Confirm, Hole, Marker, Origin, Program, State, StateId, Transition};
 
 use super::graph::{Alternative, Graph, NodeId, Piece};
 use super::syntax::Syntax;
@@ -200,12 +200,12 @@ impl<'a> Turn<'a> {
 
     /// The markers of a state and their transitions, without those that no template writes.
     pub(super) fn transitions(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
-        self.state(at.state).arrows().filter(|(_, transition)| transition.origin == Origin::Canonical).collect()
+        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).collect()
     }
 
     /// The position that a transition leads to. `None` if the transition is not allowed.
     pub(super) fn target(&self, at: Position, transition: &Transition) -> Option<Position> {
-        if transition.origin == Origin::Recovery {
+        if !is_canonical(transition) {
             return None;
         }
         self.perform(&transition.actions, Position { state: transition.next, ..at })
@@ -354,6 +354,7 @@ impl<'a> Turn<'a> {
             Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => "response",
             Some(Hole::Text(Channel::Content)) => "content",
             Some(Hole::Text(Channel::Reasoning)) => "reasoning",
+            Some(Hole::Text(Channel::Unparsed)) => "unparsed",
             Some(Hole::Name) => "call",
             Some(Hole::Id) => "id",
             Some(Hole::ArgumentName) => "arguments",
@@ -371,9 +372,15 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// Whether a template writes this. What parsers only tolerate is in no grammar.
+fn is_canonical(transition: &Transition) -> bool {
+    transition.origin == Origin::Canonical
+}
+
 /// The comment of a rule for free text, for readers of the grammar.
 fn up_to(what: &str, node: &State) -> String {
-    let mut cores: Vec<&str> = node.markers.list().iter().map(|marker| &*marker.core).collect();
+    let written = node.arrows().filter(|(_, transition)| is_canonical(transition));
+    let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).collect();
     cores.sort_unstable();
     cores.dedup();
     let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).collect();

@@ -1,7 +1,7 @@
 //! Values of arguments in the syntax of a format: any value, or values that fit a schema.
 
 use serde_json::{Value, json};
-use unjinja_runtime::abi_2::KeyOrder;
+use unjinja_runtime::abi_3::KeyOrder;
 
 use super::escaped::Escaped;
 use super::schema::{self, SchemaError, Schemas};

@@ -22,7 +22,7 @@ pub use engine::input::Chunk;
 pub use engine::interpreter::Interpreter;
 pub use engine::stream::{ChatParser, ChatStream, Stream, parse, parse_borrowed};
 pub use message::*;
-pub use options::Options;
+pub use options::{Options, Unparsed};
 pub use program::{Entry, ModelInfo, Program, Trigger};
 pub use readers::json::close as close_json;
 pub use tools::*;
@@ -33,7 +33,7 @@ pub use tools::*;
 /// generated for. If that module does not exist any more, the compiler reports one error. Then the code must be
 /// generated again: with `unjinja codegen`, or with a clean build if a macro or a build script generates it.
 #[doc(hidden)]
-pub mod abi_2 {
+pub mod abi_3 {
     pub use crate::engine::io::Io;
     pub use crate::engine::machine::{Flow, Found, Machine};
     pub use crate::engine::stream::enter;

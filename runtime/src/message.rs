@@ -29,7 +29,7 @@ pub use event::{Channel, Event};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// Empty `reasoning_content` and `tool_calls` are left out. An empty `content` is `null` if there are calls, else `""`.
+/// Empty `reasoning_content`, `tool_calls` and `unparsed` are left out; OpenAI has no field `unparsed`. An empty `content` is `null` if there are calls, else `""`.
 /// Diagnostics and [`ToolCall::complete`] are not part of that form. Deserialising accepts the same form, and also
 /// `content` as a list of text parts, `reasoning` instead of `reasoning_content`, and `arguments` as an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,6 +40,9 @@ pub struct Message {
     pub content: String,
     /// The tools that the model called, in the order of the output.
     pub tool_calls: Vec<ToolCall>,
+    /// Broken markup, which is neither an answer nor a call, if [`Unparsed::Separate`](crate::Unparsed::Separate) was asked
+    /// for. Otherwise it is part of `content`.
+    pub unparsed: String,
     /// What was unusual about the output: first what concerns each call, in their order, then the rest.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -90,8 +93,8 @@ impl ToolCall {
 
 /// Something unusual about a model's output. It never means that text was lost.
 ///
-/// Under serde it is `{"kind": "unknown_tool", "call": 0, "detail": "name"}`. An absent `call` and an empty `detail`
-/// are left out.
+/// Under serde it is `{"kind": "unknown_tool", "call": 0, "at": 12, "detail": "name", "expected": "…"}`. What is absent or
+/// empty is left out.
 ///
 /// ```
 /// use unjinja_runtime::{Diagnostic, DiagnosticKind};
@@ -110,20 +113,37 @@ pub struct Diagnostic {
     pub kind: DiagnosticKind,
     /// The call that it concerns, by its position among the message's calls, from 0.
     pub call: Option<usize>,
+    /// Where in the output, in bytes, the text begins that it concerns: the call, or the broken markup. `None` if it
+    /// concerns the whole output, or a text that the prompt wrote.
+    pub at: Option<usize>,
     /// The name or text that it concerns; empty for kinds that have none.
     pub detail: String,
+    /// What was expected instead; empty for kinds that say it themselves.
+    pub expected: String,
 }
 
 impl Diagnostic {
     /// A diagnostic of this kind. `detail` is the name that it concerns, or empty.
     pub fn new(kind: DiagnosticKind, call: Option<usize>, detail: impl Into<String>) -> Self {
-        Self { kind, call, detail: detail.into() }
+        Self { kind, call, at: None, detail: detail.into(), expected: String::new() }
+    }
+
+    /// The same diagnostic, about the text from this byte of the output on.
+    pub fn at(mut self, at: usize) -> Self {
+        self.at = Some(at);
+        self
+    }
+
+    /// The same diagnostic, with what was expected instead.
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = expected.into();
+        self
     }
 
     /// Inserts it in order. Which of two diagnostics is noticed first depends on how the text is cut; the message must
     /// not.
     pub(crate) fn insert_into(self, others: &mut Vec<Diagnostic>) {
-        let rank = |d: &Diagnostic| (d.call.unwrap_or(usize::MAX), d.kind as u8);
+        let rank = |d: &Diagnostic| (d.call.unwrap_or(usize::MAX), d.kind as u8, d.at);
         let at = others.partition_point(|known| rank(known) <= rank(&self));
         others.insert(at, self);
     }
@@ -145,6 +165,27 @@ pub enum DiagnosticKind {
     ArgumentTypeMismatch,
     /// A second call came, but parallel calls were off.
     ParallelCall,
+    /// Markup of a call broke off before the call's name. The detail is the marker that it begins with.
+    AbandonedCall,
+    /// A marker stands where it closes nothing. The detail is the marker.
+    StrayMarker,
+    /// Text stands where only markers may stand. The detail is its beginning.
+    UnexpectedText,
+    /// The object of a call has a member that the format does not know. The detail is the member's key.
+    UnknownMember,
+    /// A marker that opens or closes a value is missing. The detail is the argument's name.
+    MissingMarker,
+    /// The answer holds a special token of the format. The detail is the token.
+    SpecialToken,
+    /// Tools were offered, but it is not known how calls are written in this format.
+    NoCallsInFormat,
+    /// The call has an argument that the tool's schema does not declare. The detail is its name. Arguments that are one JSON
+    /// value are not checked.
+    UnknownArgument,
+    /// Two of the tools offered have the same name and the same schema. The detail is the name.
+    RepeatedTool,
+    /// The arguments are a text that holds JSON, and no JSON object. They were delivered as the JSON in the text.
+    ArgumentsAsText,
 }
 
 impl fmt::Display for Diagnostic {
@@ -153,21 +194,44 @@ impl fmt::Display for Diagnostic {
             write!(f, "tool call {call}: ")?;
         }
         let detail = self.detail.as_str();
-        let sentence = match self.kind {
-            DiagnosticKind::UnknownTool if detail.is_empty() => "no tool of this name was offered",
-            DiagnosticKind::UnknownTool => return write!(f, "no tool named `{detail}` was offered"),
-            DiagnosticKind::MalformedArguments => "the arguments are not valid JSON and were passed on as they stand",
-            DiagnosticKind::IncompleteCall => "the output broke off before the call was closed",
-            DiagnosticKind::InvalidUtf8 => "the output holds bytes that are not UTF-8; each became U+FFFD",
+        match self.kind {
+            DiagnosticKind::UnknownTool if detail.is_empty() => f.write_str("no tool of this name was offered"),
+            DiagnosticKind::UnknownTool => write!(f, "no tool named `{detail}` was offered"),
+            DiagnosticKind::MalformedArguments => {
+                f.write_str("the arguments are not valid JSON and were passed on as they stand")
+            }
+            DiagnosticKind::IncompleteCall => f.write_str("the output broke off before the call was closed"),
+            DiagnosticKind::InvalidUtf8 => f.write_str("the output holds bytes that are not UTF-8; each became U+FFFD"),
             DiagnosticKind::ArgumentTypeMismatch if detail.is_empty() => {
-                "an argument has none of the types that the tool's schema allows"
+                f.write_str("an argument has none of the types that the tool's schema allows")
             }
             DiagnosticKind::ArgumentTypeMismatch => {
-                return write!(f, "the argument `{detail}` has none of the types that the tool's schema allows");
+                write!(f, "the argument `{detail}` has none of the types that the tool's schema allows")
             }
-            DiagnosticKind::ParallelCall => "there is more than one call, though parallel calls are off",
-        };
-        f.write_str(sentence)
+            DiagnosticKind::ParallelCall => f.write_str("there is more than one call, though parallel calls are off"),
+            DiagnosticKind::AbandonedCall => write!(f, "{detail:?} opens a call that breaks off before its name"),
+            DiagnosticKind::StrayMarker => write!(f, "the marker {detail:?} closes nothing here"),
+            DiagnosticKind::UnexpectedText => write!(f, "this text stands where only markers may stand: {detail:?}"),
+            DiagnosticKind::UnknownMember => write!(f, "the format has no member `{detail}` in a call"),
+            DiagnosticKind::MissingMarker if detail.is_empty() => f.write_str("a marker beside a value is missing"),
+            DiagnosticKind::MissingMarker => write!(f, "a marker beside the value of `{detail}` is missing"),
+            DiagnosticKind::RepeatedTool => write!(f, "the tool `{detail}` was offered more than once"),
+            DiagnosticKind::ArgumentsAsText => {
+                f.write_str("the arguments are a text that holds JSON; the text was read")
+            }
+            DiagnosticKind::SpecialToken => write!(f, "the answer holds the special token {detail:?}"),
+            DiagnosticKind::NoCallsInFormat => {
+                f.write_str("tools were offered, but it is not known how calls are written in this format")
+            }
+            DiagnosticKind::UnknownArgument => write!(f, "the tool's schema has no argument `{detail}`"),
+        }?;
+        if !self.expected.is_empty() {
+            write!(f, "; expected {}", self.expected)?;
+        }
+        if let Some(at) = self.at {
+            write!(f, " (at byte {at})")?;
+        }
+        Ok(())
     }
 }
 

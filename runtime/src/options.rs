@@ -30,8 +30,23 @@ pub struct Options {
     pub(crate) continue_from: String,
     pub(crate) extract_reasoning: bool,
     pub(crate) parallel_tool_calls: bool,
+    pub(crate) unparsed: Unparsed,
     /// Makes the filter that the answer goes through.
     pub(crate) filter: Option<fn() -> Box<dyn Filter>>,
+}
+
+/// Where broken markup goes: a call that breaks off before its name, a closing marker that closes nothing, text where only
+/// markers may stand. Prose that mentions a marker is content in any case.
+///
+/// In both cases no text is lost, and a diagnostic says what was broken and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Unparsed {
+    /// Into the content, as the model wrote it.
+    #[default]
+    Content,
+    /// Into [`Event::Unparsed`](crate::Event::Unparsed) and [`Message::unparsed`](crate::Message::unparsed), so that users
+    /// never see it.
+    Separate,
 }
 
 impl Default for Options {
@@ -43,6 +58,7 @@ impl Default for Options {
             continue_from: String::new(),
             extract_reasoning: true,
             parallel_tool_calls: true,
+            unparsed: Unparsed::Content,
             filter: None,
         }
     }
@@ -90,6 +106,12 @@ impl Options {
     /// a diagnostic.
     pub fn parallel_tool_calls(mut self, on: bool) -> Self {
         self.parallel_tool_calls = on;
+        self
+    }
+
+    /// Where broken markup goes: into the content (the default), or into events and a field of its own.
+    pub fn unparsed(mut self, unparsed: Unparsed) -> Self {
+        self.unparsed = unparsed;
         self
     }
 

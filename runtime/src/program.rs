@@ -15,6 +15,7 @@ pub(crate) mod call_shape;
 mod marker;
 pub(crate) mod marker_search;
 mod markers;
+mod special_token;
 mod text;
 mod trigger;
 
@@ -22,6 +23,7 @@ pub use call_shape::CallShape;
 pub use marker::{Confirm, Marker, NameKind, NextName};
 pub use marker_search::{Needle, Search};
 pub use markers::{MAX_MARKERS, Markers};
+pub use special_token::is_special_token;
 pub use text::{List, Text, list, text};
 pub use trigger::Trigger;
 
@@ -30,7 +32,7 @@ use text::set;
 /// How one assistant turn of a format is read: a deterministic state machine.
 ///
 /// ```
-/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_2::*};
+/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_3::*};
 ///
 /// // One state: everything is content.
 /// static PROGRAM: Program = Program::new(
@@ -55,6 +57,8 @@ pub struct Program {
     pub content: StateId,
     /// The state of open reasoning, if the format has reasoning.
     pub reasoning: Option<StateId>,
+    /// The state that reads broken markup, if the format has calls.
+    pub unparsed: Option<StateId>,
     /// Whether templates write an answer after the calls of the same turn.
     pub text_after_calls: bool,
     /// In which order templates write arguments and the keys of objects in them. Only grammars need to know.
@@ -71,6 +75,7 @@ impl Program {
             start: content,
             content,
             reasoning: None,
+            unparsed: None,
             text_after_calls: false,
             key_order: KeyOrder::Given,
         }
@@ -115,7 +120,7 @@ pub struct StateId(pub u16);
 /// Facts about a model that its spec states.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # use unjinja_runtime::{Interpreter, abi_3::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
@@ -251,10 +256,23 @@ impl State {
         self.hole == Some(Hole::Name) && self.transitions.iter().all(|step| step.does(&Action::StartOffered))
     }
 
+    /// What may come here, in words: what fills the hole, or the markers that a template writes.
+    pub fn expected(&self) -> String {
+        let canonical =
+            self.arrows().filter(|(_, step)| step.origin == Origin::Canonical && !step.does(&Action::Speculate));
+        let mut markers: Vec<String> =
+            canonical.map(|(marker, _)| format!("`{}`", marker.core.escape_debug())).collect();
+        markers.dedup();
+        match &self.hole {
+            Some(hole) => hole.what().to_owned(),
+            None => markers.join(" or "),
+        }
+    }
+
     /// Whether the state searches text for its markers. In other states a marker comes next, or the value says where it
     /// ends.
     pub fn is_searched(&self) -> bool {
-        matches!(self.hole, Some(Hole::Text(_) | Hole::Value))
+        matches!(self.hole, Some(Hole::Text(_) | Hole::Value | Hole::Json))
     }
 }
 
@@ -280,6 +298,27 @@ pub enum Hole {
     Python,
     /// A call as one object.
     Object(Cow<'static, CallShape>),
+}
+
+impl Hole {
+    /// What it contains, in words.
+    pub fn what(&self) -> &'static str {
+        match self {
+            Self::Text(Channel::Content) => "content",
+            Self::Text(Channel::Reasoning) => "reasoning",
+            Self::Text(Channel::Unparsed) => "broken markup",
+            Self::Name => "a function's name",
+            Self::Id => "a call's id",
+            Self::ArgumentName => "an argument's name",
+            Self::Value => "an argument's value as raw text",
+            Self::Literal(quote) if quote.is_empty() => "an argument's value as a literal",
+            Self::Literal(_) => "an argument's value as a literal with quote tokens",
+            Self::Json => "arguments as a JSON object",
+            Self::Python => "arguments as a Python dict",
+            Self::Object(shape) if shape.python => "a call as a Python dict",
+            Self::Object(_) => "a call as a JSON object",
+        }
+    }
 }
 
 /// What to do, and which state comes next.
@@ -332,6 +371,8 @@ pub enum Origin {
 pub enum Action {
     /// A call may begin here. From the marker on, text is held back until the name is complete.
     Speculate,
+    /// Only a closer may come here. Other text is held back until a closer shows that it is broken markup.
+    HoldBack,
     /// The name is complete, and makes a call.
     StartCall,
     /// The name is complete, and makes a call only if it was offered.
@@ -358,6 +399,8 @@ pub enum Action {
     EndCall,
     /// The call is over, but nothing closed it.
     EndCallIncomplete,
+    /// The calls are over, and perhaps text follows.
+    EndCalls,
     /// Reasoning begins.
     OpenReasoning,
     /// Reasoning ends.
@@ -366,6 +409,12 @@ pub enum Action {
     OpenContent,
     /// A marker after the answer was read. Only grammars need to know.
     CloseContent,
+    /// The marker closes nothing here, or closes a broken call: it is broken markup.
+    Unparsed,
+    /// The special token means nothing here: it is broken markup.
+    OtherToken,
+    /// This marker, which opens or closes a value, is missing here.
+    MissingMarker(Text),
 }
 
 /// How an object is written as tags: each member between an opening and a closing tag with its name.

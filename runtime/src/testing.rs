@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use unjinja_runtime::testing::{Case, json};
-//! # use unjinja_runtime::abi_2::*;
+//! # use unjinja_runtime::abi_3::*;
 //! # /// A format written by hand: `<think>` opens reasoning, `</think>` closes it.
 //! # #[derive(Clone)]
 //! # struct Parser;
@@ -51,7 +51,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::message::{DiagnosticKind, Message, ToolCall};
-use crate::options::Options;
+use crate::options::{Options, Unparsed};
 use crate::tools::Tools;
 
 mod cut;
@@ -80,6 +80,7 @@ pub struct Case {
     options: Options,
     content: String,
     reasoning: String,
+    unparsed: String,
     calls: Vec<Call>,
     diagnostics: Vec<DiagnosticKind>,
     lenient: bool,
@@ -111,6 +112,7 @@ impl Case {
             options: Options::new(),
             content: String::new(),
             reasoning: String::new(),
+            unparsed: String::new(),
             calls: Vec::new(),
             diagnostics: Vec::new(),
             lenient: false,
@@ -182,6 +184,13 @@ impl Case {
     /// Expects this reasoning, byte for byte.
     pub fn reasoning(mut self, text: impl Into<String>) -> Self {
         self.reasoning = text.into();
+        self
+    }
+
+    /// Broken markup is separated from the content; see [`Options::unparsed`]. Expects this broken markup, byte for byte.
+    pub fn unparsed(mut self, text: impl Into<String>) -> Self {
+        self.options = self.options.unparsed(Unparsed::Separate);
+        self.unparsed = text.into();
         self
     }
 
@@ -298,8 +307,11 @@ impl Case {
     /// The differences between a message and the expected one.
     fn differences(&self, found: &Message) -> Vec<Difference> {
         let mut out = Vec::new();
-        let texts =
-            [("content", &self.content, &found.content), ("reasoning", &self.reasoning, &found.reasoning_content)];
+        let texts = [
+            ("content", &self.content, &found.content),
+            ("reasoning", &self.reasoning, &found.reasoning_content),
+            ("unparsed", &self.unparsed, &found.unparsed),
+        ];
         for (what, expected, found) in texts {
             let same = if self.lenient { expected.trim() == found.trim() } else { expected == found };
             if !same {
@@ -367,7 +379,7 @@ fn shown(message: &Message) -> String {
     let diagnostics: Vec<String> = message.diagnostics.iter().map(ToString::to_string).collect();
     json!({
         "reasoning_content": message.reasoning_content, "content": message.content, "tool_calls": calls,
-        "diagnostics": diagnostics,
+        "unparsed": message.unparsed, "diagnostics": diagnostics,
     })
     .to_string()
 }

@@ -36,6 +36,8 @@ struct Inner {
     /// The positions in `tools` and `arguments`, ordered by name.
     by_name: Vec<usize>,
     arguments: Vec<schema::Arguments>,
+    /// Tools that have name and schema of an earlier one, by position.
+    repeated: Vec<usize>,
 }
 
 /// One tool.
@@ -75,7 +77,8 @@ impl Tools {
     /// These tools, in this order.
     ///
     /// # Errors
-    /// If a name is empty or used twice. The error lists all such places.
+    /// If a name is empty, or is that of two tools with different schemas. The error lists all such places. Two tools with the
+    /// same name and schema count as one; [`DiagnosticKind::RepeatedTool`](crate::DiagnosticKind::RepeatedTool) says so.
     pub fn new(tools: Vec<Tool>) -> Result<Self, ToolsError> {
         let mut problems = Vec::new();
         for (at, tool) in tools.iter().enumerate() {
@@ -91,8 +94,8 @@ impl Tools {
     /// `parameters`. `null` stands for no tools.
     ///
     /// # Errors
-    /// If the value is not such a list, a tool has no name, or two tools have the same name. The error lists all such
-    /// places.
+    /// If the value is not such a list, a tool has no name, or two tools have the same name and different schemas.
+    /// The error lists all such places.
     pub fn from_openai(tools: &Value) -> Result<Self, ToolsError> {
         let list = match tools {
             Value::Null => return Ok(Self::empty()),
@@ -146,15 +149,22 @@ impl Tools {
             again.extend(alike[1..].iter().map(|&at| (at, alike[0])));
         }
         again.sort_unstable();
+        let mut repeated = Vec::new();
         for (at, first) in again {
-            let cause = format!("the name {:?} is that of {} already", tools[at].name, path(first));
+            if tools[at].parameters == tools[first].parameters {
+                repeated.push(at);
+                continue;
+            }
+            let cause =
+                format!("the name {:?} is that of {} already, with another schema", tools[at].name, path(first));
             problems.push(ToolsProblem::new(path(at), cause, "give every tool a name of its own"));
         }
         if !problems.is_empty() {
             return Err(ToolsError { problems });
         }
+        by_name.retain(|at| !repeated.contains(at));
         let arguments = tools.iter().map(|tool| schema::Arguments::of(&tool.parameters)).collect();
-        Ok(Self { inner: Arc::new(Inner { tools, by_name, arguments }) })
+        Ok(Self { inner: Arc::new(Inner { tools, by_name, arguments, repeated }) })
     }
 
     /// How many tools there are.
@@ -170,6 +180,11 @@ impl Tools {
     /// The tools, in the order given.
     pub fn iter(&self) -> std::slice::Iter<'_, Tool> {
         self.inner.tools.iter()
+    }
+
+    /// The names of tools that were offered before with the same schema.
+    pub(crate) fn repeated(&self) -> impl Iterator<Item = &str> {
+        self.inner.repeated.iter().map(|&at| self.inner.tools[at].name.as_str())
     }
 
     /// The tool of that name.
@@ -198,6 +213,11 @@ impl Tools {
     /// Whether the schema of the tool at a position names an argument, or names none at all.
     pub(crate) fn may_have(&self, tool: usize, argument: &str) -> bool {
         self.inner.arguments.get(tool).is_none_or(|arguments| arguments.may_have(argument))
+    }
+
+    /// Whether the schema of the tool at a position has a place for an argument.
+    pub(crate) fn has_place_for(&self, tool: usize, argument: &str) -> bool {
+        self.inner.arguments.get(tool).is_none_or(|arguments| arguments.has_place_for(argument))
     }
 
     /// The place of an argument in the schema of the tool at a position.
@@ -420,7 +440,7 @@ mod tests {
             {"name": 1, "parameters": "{}"},
             {"type": "web_search"},
             {"type": "function", "function": "f"},
-            function("f"),
+            {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "required": ["x"]}}},
         ]))
         .unwrap_err();
         let paths: Vec<_> = error.problems().iter().map(ToolsProblem::path).collect();
@@ -457,7 +477,12 @@ mod tests {
             let error = Tools::from_json(text).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
-        let twice = vec![Tool::new("f", json!({})), Tool::new("", json!({})), Tool::new("f", json!({}))];
+        let other = json!({"type": "object"});
+        let twice = vec![Tool::new("f", json!({})), Tool::new("", json!({})), Tool::new("f", other)];
         assert_eq!(Tools::new(twice).unwrap_err().problems().len(), 2);
+        let same =
+            Tools::new(vec![Tool::new("f", json!({})), Tool::new("g", json!({})), Tool::new("f", json!({}))]).unwrap();
+        assert_eq!(same.repeated().collect::<Vec<_>>(), ["f"]);
+        assert_eq!(same.position("f"), Some(0));
     }
 }

@@ -18,8 +18,8 @@ use crate::engine::place::Place;
 use crate::engine::stream::read_at_once;
 use crate::message::Channel;
 use crate::message::Message;
-use crate::options::Options;
-use crate::program::{Action, Hole, Program, StateId};
+use crate::options::{Options, Unparsed};
+use crate::program::{Action, Hole, Origin, Program, StateId};
 
 pub use log::{Expected, Span, Stop, Taken, Why};
 pub use states::{MarkerView, StateView, states};
@@ -42,9 +42,9 @@ pub struct Reading {
 
 impl Interpreter {
     /// Reads an output and reports what each of its bytes is taken for. `over` says whether the output is complete.
-    /// Reasoning is always separated from the content.
+    /// Reasoning and broken markup are always separated from the content.
     pub fn read(&self, output: &[u8], options: &Options, over: bool) -> Reading {
-        let options = options.clone().extract_reasoning(true).json_response(false);
+        let options = options.clone().extract_reasoning(true).unparsed(Unparsed::Separate).json_response(false);
         let watched = Watched { inner: self.clone(), log: RefCell::default(), state: Cell::new(StateId(0)) };
         let mut message = Message::default();
         let (prompt, settled) = read_at_once(&watched, output, &options, over, &mut |event| {
@@ -107,11 +107,14 @@ impl Watched {
             // The marker that opens a call belongs to the call.
             let opens = transition.does(&Action::Speculate);
             let call = if opens { Some(after.calls) } else { call };
-            log.mark(
-                log.covered().max(before.pos)..after.pos.max(after.marker_at),
-                Taken::Syntax(transition.key),
-                call,
-            );
+            let broken = transition.does(&Action::Unparsed);
+            let from = if broken { before.held.unwrap_or(after.marker_at) } else { log.covered().max(before.pos) };
+            if broken {
+                log.rewind(from);
+            }
+            let taken = if broken { Taken::Unparsed } else { Taken::Syntax(transition.key) };
+            let call = if broken { None } else { call };
+            log.mark(from..after.pos.max(after.marker_at), taken, call);
             if after.pos > after.marker_at {
                 log.key = transition.key;
             } else {
@@ -124,7 +127,8 @@ impl Watched {
     fn stop(&self, state: StateId, place: Place, at: usize, why: Why) {
         let Some(here) = self.inner.program().state(state) else { return };
         let mut expected: Vec<Expected> = Vec::new();
-        for (marker, transition) in here.arrows() {
+        let written = here.arrows().filter(|(_, transition)| transition.origin == Origin::Canonical);
+        for (marker, transition) in written {
             let one = Expected { key: transition.key, text: marker.core_for("NAME").into_owned() };
             if !expected.contains(&one) {
                 expected.push(one);
@@ -133,7 +137,7 @@ impl Watched {
         self.log.borrow_mut().stops.push(Stop {
             at,
             state: here.name.to_string(),
-            reads: here.hole.as_ref().map_or("", states::reads),
+            reads: here.hole.as_ref().map_or("", Hole::what),
             expected,
             why,
             held_from: place.held,
@@ -172,6 +176,7 @@ fn taken_for(hole: &Hole) -> Taken {
     match hole {
         Hole::Text(Channel::Content) => Taken::Content,
         Hole::Text(Channel::Reasoning) => Taken::Reasoning,
+        Hole::Text(Channel::Unparsed) => Taken::Unparsed,
         Hole::Name => Taken::FunctionName,
         Hole::Id => Taken::CallId,
         Hole::ArgumentName => Taken::ArgumentName,

@@ -66,5 +66,5 @@ pub use marker::{MarkerKey, MarkerText, UnknownMarker};
 pub use migrate::Migrated;
 pub use model::*;
 pub use overlay::{Overlay, OverlayKey};
-pub use tag::{begins_tag, tag_around, tags};
+pub use tag::{END_OF_TEXT, begins_tag, tag_around, tags};
 pub use text::{is_hidden, nearest};

@@ -32,6 +32,8 @@ macro_rules! marker_keys {
             CallPunctuation,
             /// No key of the spec: the brace that opens the arguments where no marker does, and CDATA's brackets.
             ArgumentsPunctuation,
+            /// No marker: a special token that means nothing in an assistant's turn.
+            OtherToken,
         }
 
         impl MarkerKey {
@@ -48,6 +50,7 @@ macro_rules! marker_keys {
                     $(MarkerKey::$variant => $key,)*
                     MarkerKey::CallPunctuation => "tools",
                     MarkerKey::ArgumentsPunctuation => "tools.arguments",
+                    MarkerKey::OtherToken => "tokens.other",
                 }
             }
         }
@@ -157,6 +160,7 @@ impl MarkerKey {
                 | MarkerKey::CallIdSuffix
                 | MarkerKey::CallPunctuation
                 | MarkerKey::ArgumentsPunctuation
+                | MarkerKey::OtherToken
         )
     }
 }
@@ -305,6 +309,54 @@ impl<'t> MarkerText<'t> {
         }
         pieces
     }
+
+    /// Whether there are words between the tags. Then the tags mean nothing alone: `<|open|>think<|sep|>`.
+    #[must_use]
+    pub fn has_words(self) -> bool {
+        let mut at = 0;
+        for tag in self.tags() {
+            let Some(next) = self.core[at..].find(tag) else { continue };
+            if self.core[at..at + next].contains(char::is_alphanumeric) {
+                return true;
+            }
+            at += next + tag.len();
+        }
+        self.core[at..].contains(char::is_alphanumeric)
+    }
+
+    /// The marker, cut before each of its tags: a model may write white space there. With words between the tags it is
+    /// left whole.
+    ///
+    /// ```
+    /// # use unjinja_spec::MarkerText;
+    /// let cores = |text| MarkerText::new(text).at_tags().iter().map(|piece| piece.core).collect::<Vec<&str>>();
+    /// assert_eq!(cores("]</calls>"), ["]", "</calls>"]);
+    /// assert_eq!(cores("<|close|>call<|sep|>"), ["<|close|>call<|sep|>"]);
+    /// ```
+    #[must_use]
+    pub fn at_tags(self) -> Vec<MarkerText<'t>> {
+        if self.has_words() {
+            return vec![self];
+        }
+        let mut cuts = vec![0];
+        for tag in self.tags() {
+            let from = cuts.last().copied().unwrap_or(0);
+            let at = self.core[from..].find(tag).map_or(from, |at| from + at);
+            if at > from {
+                cuts.push(at);
+            }
+        }
+        cuts.push(self.core.len());
+        let mut pieces: Vec<MarkerText<'t>> =
+            cuts.windows(2).map(|cut| MarkerText::new(&self.core[cut[0]..cut[1]])).collect();
+        if let Some(first) = pieces.first_mut() {
+            first.before = self.before;
+        }
+        if let Some(last) = pieces.last_mut() {
+            last.after = self.after;
+        }
+        pieces
+    }
 }
 
 #[cfg(test)]
@@ -319,7 +371,7 @@ mod tests {
         }
         assert!(MarkerKey::NAMES.is_sorted());
         assert!(MarkerKey::ALL.is_sorted());
-        for punctuation in [MarkerKey::CallPunctuation, MarkerKey::ArgumentsPunctuation] {
+        for punctuation in [MarkerKey::CallPunctuation, MarkerKey::ArgumentsPunctuation, MarkerKey::OtherToken] {
             assert!(punctuation.as_str().parse::<MarkerKey>().is_err(), "{punctuation} is no key of a spec");
         }
         let error = "tools.per_call_strat".parse::<MarkerKey>().map_err(|error| error.to_string());

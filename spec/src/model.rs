@@ -551,6 +551,10 @@ pub struct Tokens {
     /// Tokens that a server must keep when it turns token ids into text, sorted: every tag in a marker or an
     /// alternative.
     pub preserved: Vec<String>,
+    /// Special tokens that the template writes, and that mean nothing in an assistant's turn, sorted. If a model writes one,
+    /// that is broken markup.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other: Vec<String>,
     /// The value of `bos_token` in the renders; absent if the template's file does not state it, and then it was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bos: Option<String>,

@@ -65,6 +65,10 @@ fn by_key(case: &Case<'_>) -> Verdict {
         ("content.header", _) => header(case),
         ("tools" | "tools.function" | "tools.arguments" | "tools.call_id", _) => tools(case, name),
         ("tokens", "preserved") => preserved(case),
+        ("tokens", "other") => verdict(
+            Compatible,
+            "what a model writes by mistake is read in another way; what it should write, as before",
+        ),
         ("tokens", "bos" | "eos") => verdict(
             Informational,
             "what the tokenizer's token is called: where the format holds it, a change of the markers says so",

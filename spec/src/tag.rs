@@ -97,6 +97,9 @@ fn is_body(inner: &str, open: char) -> bool {
     }
 }
 
+/// Tokens of many vocabularies that end a text. Servers that keep special tokens pass them on.
+pub const END_OF_TEXT: [&str; 5] = ["<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "</s>", "<eos>"];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,10 +80,10 @@ fn comparable(spec: &FormatSpec, renaming: &Renaming) -> Result<Value, Failure> 
     let mut spec = spec.clone();
     spec.template.sha256.clear();
     spec.evidence = unjinja_spec::Evidence::default();
-    for token in &mut spec.tokens.preserved {
-        *token = renaming.text(token);
+    for tokens in [&mut spec.tokens.preserved, &mut spec.tokens.other] {
+        tokens.iter_mut().for_each(|token| *token = renaming.text(token));
+        tokens.sort();
     }
-    spec.tokens.preserved.sort();
     for gap in &mut spec.gaps {
         *gap = renaming.text(gap);
     }

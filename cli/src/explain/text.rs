@@ -265,8 +265,10 @@ fn states(states: &[StateView], out: &mut impl Write) -> io::Result<()> {
         let reads = if state.reads.is_empty() { "markers only" } else { state.reads };
         let end = if state.may_end { ", the turn may end here" } else { "" };
         writeln!(out, "  {TITLE}{}{TITLE:#}  {DIM}{reads}{end}{DIM:#}", state.name)?;
-        for marker in &state.markers {
-            writeln!(out, "    {MARK}{}{MARK:#} → {}{}", visible::line(&marker.text), marker.next, notes(marker))?;
+        for (marker, others) in state.grouped() {
+            let more = if others == 0 { String::new() } else { format!(" and {others} more") };
+            let text = visible::line(&marker.text);
+            writeln!(out, "    {MARK}{text}{MARK:#}{more} → {}{}", marker.next, notes(marker))?;
         }
         if let Some(next) = &state.otherwise {
             let what = if state.reads.is_empty() { "anything else" } else { "at its end" };
@@ -409,7 +411,7 @@ fn style_of_span(span: &SpanView) -> Style {
         "argument_name" => style_of(Field::ArgumentName),
         "arguments" => style_of(Field::ArgumentValue),
         "call_id" => style_of(Field::CallId),
-        "held" => BAD,
+        "held" | "unparsed" => BAD,
         _ => DIM,
     }
 }

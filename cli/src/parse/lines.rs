@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use unjinja_runtime::{ChatParser, Message, Options, Tools};
+use unjinja_runtime::{ChatParser, Message, Options, Tools, Unparsed};
 
 use crate::failure::Done;
 use crate::{input, parser_args};
@@ -44,6 +44,11 @@ impl Case {
             .parallel_tool_calls(flag("parallel_tool_calls", true)?)
             .extract_reasoning(flag("extract_reasoning", true)?)
             .json_response(line.get("json_schema").is_some_and(|schema| !schema.is_null()));
+        match line.get("unparsed").map(|value| value.as_str().unwrap_or_default()) {
+            None | Some("content") => {}
+            Some("separate") => options = options.unparsed(Unparsed::Separate),
+            Some(_) => return Err(r#"`unparsed` must be "content" or "separate""#.to_owned()),
+        }
         if let Some(Value::Bool(on)) = line.get("enable_thinking") {
             options = options.thinking(*on);
         }
@@ -81,10 +86,13 @@ fn row(message: &Message) -> Map<String, Value> {
         .map(|call| json!({"id": call.id.as_deref().unwrap_or(""), "name": call.name, "arguments": call.arguments}))
         .collect();
     let diagnostics: Vec<String> = message.diagnostics.iter().map(ToString::to_string).collect();
-    let message = json!({
+    let mut body = json!({
         "content": message.content,
         "reasoning_content": message.reasoning_content,
         "tool_calls": calls,
     });
-    Map::from_iter([("message".to_owned(), message), ("diagnostics".to_owned(), json!(diagnostics))])
+    if !message.unparsed.is_empty() {
+        body["unparsed"] = message.unparsed.as_str().into();
+    }
+    Map::from_iter([("message".to_owned(), body), ("diagnostics".to_owned(), json!(diagnostics))])
 }

@@ -31,6 +31,9 @@ pub(super) trait Show {
             self.event(&Event::ToolCallArguments { index, json: &call.arguments })?;
             self.event(&Event::ToolCallEnd { index, complete: call.complete })?;
         }
+        if !message.unparsed.is_empty() {
+            self.event(&Event::Unparsed(&message.unparsed))?;
+        }
         message.diagnostics.iter().try_for_each(|diagnostic| self.event(&Event::Diagnostic(diagnostic.clone())))
     }
 
@@ -44,6 +47,7 @@ enum Place {
     Nowhere,
     Reasoning,
     Content,
+    Unparsed,
     Call(usize),
 }
 
@@ -128,6 +132,7 @@ impl Show for Human {
         match event {
             Event::Reasoning(text) => self.channel(Place::Reasoning, "reasoning", text),
             Event::Content(text) => self.channel(Place::Content, "content", text),
+            Event::Unparsed(text) => self.channel(Place::Unparsed, "unparsed", text),
             Event::ToolCallStart { index, name, id } => {
                 self.heading(Place::Call(*index), &call_heading(*index, name, *id))
             }
@@ -253,6 +258,7 @@ impl Show for Events {
         output::json_line(&match event {
             Event::Reasoning(text) => json!({"event": "reasoning", "text": text}),
             Event::Content(text) => json!({"event": "content", "text": text}),
+            Event::Unparsed(text) => json!({"event": "unparsed", "text": text}),
             Event::ToolCallStart { index, name, id } => {
                 json!({"event": "tool_call_start", "index": index, "name": name, "id": id})
             }
@@ -372,12 +378,17 @@ impl Chunks {
 impl Show for Chunks {
     fn event(&mut self, event: &Event<'_>) -> Done {
         // Texts and arguments are not kept: the end depends on the other events.
-        if !matches!(event, Event::ToolCallArguments { .. } | Event::Content(_) | Event::Reasoning(_)) {
+        if !matches!(
+            event,
+            Event::ToolCallArguments { .. } | Event::Content(_) | Event::Reasoning(_) | Event::Unparsed(_)
+        ) {
             self.message.apply(event);
         }
         match event {
             Event::Reasoning(text) => self.line(json!({"reasoning_content": text}), None),
             Event::Content(text) => self.line(json!({"content": text}), None),
+            // OpenAI has no such field.
+            Event::Unparsed(text) => self.line(json!({"unparsed": text}), None),
             Event::ToolCallStart { index, name, id } => {
                 let call = json!({
                     "index": index, "id": id_or(*id, *index), "type": "function",

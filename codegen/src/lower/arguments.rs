@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Nesting, Origin};
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
+use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Nesting, Origin};
+use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
-use super::build::{confirmed, hole, is_empty, line_break, literal, marker, seen_ahead, sequence};
+use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence};
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
 
@@ -31,7 +31,7 @@ pub(super) fn argument(spec: &Source<'_>) -> Expr {
         let apart = [&arguments.separator, &arguments.value_suffix, &arguments.name_prefix, &arguments.quote];
         let tight = apart.iter().all(|text| text.is_empty());
         let kind = if tight { ArgumentKind::TightLiteral } else { ArgumentKind::Literal };
-        value(spec, kind, inner(MarkerKey::ArgumentNameSuffix))
+        value(spec, kind, or_equals(spec, inner(MarkerKey::ArgumentNameSuffix)))
     } else if !arguments.type_prefix.trim().is_empty() {
         let text = value(spec, ArgumentKind::Text, types(spec, &["string"]));
         let other = value(spec, ArgumentKind::Other { python }, types(spec, &OTHER_TYPES));
@@ -66,7 +66,12 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         (None, None) if next_ends && is_unclosed(spec) => seen_ahead(spec, &AFTER_VALUE),
         (None, _) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     };
-    let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), confirmed(closer())];
+    let unclosed = if reads == Hole::Value { without_closer(spec) } else { Expr::empty() };
+    let closers = match is_empty(&unclosed) {
+        true => confirmed(closer()),
+        false => Expr::Choice(vec![confirmed(closer()), unclosed]),
+    };
+    let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), superfluous_quote(spec), closers];
     let read = if arguments.cdata && reads == Hole::Value {
         let bracket =
             |text| Expr::Literal(literal(MarkerKey::ArgumentsPunctuation, MarkerText::new(text), Role::Inner));
@@ -76,8 +81,70 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
     } else {
         plain
     };
-    let before = vec![Expr::Action(begin), suffix, marker(spec, MarkerKey::ArgumentValuePrefix, Role::Inner)];
-    sequence([before, read].concat())
+    let prefix = marker(spec, MarkerKey::ArgumentValuePrefix, Role::Inner);
+    // Behind the tag that closes a name, a value may begin without its own tag.
+    let prefix = match MarkerText::new(&arguments.name_suffix).tags().last() {
+        Some(tag) if tag.starts_with("</") && is_tag(&prefix) => {
+            Expr::Choice(vec![prefix, missing(MarkerText::new(&arguments.value_prefix))])
+        }
+        _ => prefix,
+    };
+    sequence([vec![Expr::Action(begin), suffix, prefix], read].concat())
+}
+
+/// A model may write an equals sign for the colon, before a quote token.
+fn or_equals(spec: &Source<'_>, colon: Expr) -> Expr {
+    let quote = &spec.tools.arguments.quote;
+    if quote.is_empty() || spec.tools.arguments.name_suffix.trim() != ":" {
+        return colon;
+    }
+    let tolerated = |text: &str| Literal {
+        origin: Origin::Recovery,
+        ..literal(MarkerKey::ArgumentNameSuffix, MarkerText::new(text), Role::Inner)
+    };
+    let equals = Expr::Literal(Literal { confirm: true, ..tolerated("=") });
+    Expr::Choice(vec![colon, sequence(vec![equals, Expr::Literal(Literal { peek: true, ..tolerated(quote) })])])
+}
+
+/// A quote token behind a value that stands between other quotes.
+fn superfluous_quote(spec: &Source<'_>) -> Expr {
+    let quote = MarkerText::new(&spec.tools.arguments.quote);
+    let quote = literal(MarkerKey::ArgumentQuote, quote, Role::Inner);
+    if quote.core.is_empty() {
+        return Expr::empty();
+    }
+    Expr::Literal(Literal { origin: Origin::Recovery, ..quote }).optional()
+}
+
+/// The end of the call where the closer of a value is missing: the tags that close the call, with what may follow them.
+fn without_closer(spec: &Source<'_>) -> Expr {
+    let closers = [MarkerKey::FunctionClose, MarkerKey::CallEnd];
+    let own = MarkerText::new(&spec.tools.arguments.value_suffix);
+    let is_closer = |key: &MarkerKey| {
+        let text = MarkerText::new(spec.marker(*key));
+        begins_tag(text.core) && !own.core.is_empty() && text.core != own.core
+    };
+    let closers: Vec<MarkerKey> = closers.into_iter().filter(is_closer).collect();
+    if closers.is_empty() || !begins_tag(own.core) {
+        return Expr::empty();
+    }
+    let recovery = |expr| match expr {
+        // The white space before it is that of the closer that is missing.
+        Expr::Literal(literal) => {
+            Expr::Literal(Literal { origin: Origin::Recovery, before: own.before.to_owned(), ..literal })
+        }
+        other => other,
+    };
+    let ahead = match seen_ahead(spec, &closers) {
+        Expr::Choice(choices) => Expr::Choice(choices.into_iter().map(recovery).collect()),
+        other => recovery(other),
+    };
+    sequence(vec![ahead, missing(own)])
+}
+
+/// Says that a marker is missing.
+fn missing(marker: MarkerText<'_>) -> Expr {
+    Expr::Action(Action::MissingMarker(marker.core.to_owned().into()))
 }
 
 /// The texts with one of these types between an argument's name and its value.

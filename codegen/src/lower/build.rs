@@ -1,6 +1,6 @@
 //! The building blocks of a plan: markers as literals, and sequences in which white space belongs to its neighbours.
 
-use unjinja_runtime::abi_2::{Hole, Origin};
+use unjinja_runtime::abi_3::{Hole, Origin};
 use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
 
 use super::source::Source;
@@ -70,7 +70,11 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
 
 fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Expr {
     let mut pieces = Vec::new();
-    let parts = if spec.is_whole(key) { vec![MarkerText::new(text)] } else { MarkerText::pieces(text) };
+    let parts = match () {
+        () if spec.is_whole(key) => vec![MarkerText::new(text)],
+        () if CLOSERS.contains(&key) => MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).collect(),
+        () => MarkerText::pieces(text),
+    };
     let last = parts.len().saturating_sub(1);
     for (index, piece) in parts.into_iter().enumerate() {
         let role = if index > 0 && role == Role::CallOpen { Role::Inner } else { role };
@@ -90,6 +94,10 @@ fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Ex
     // A part of white space alone is kept here; `sequence` moves it to its neighbour.
     Expr::Sequence(pieces)
 }
+
+/// Markers in which white space may stand before each tag.
+const CLOSERS: [MarkerKey; 4] =
+    [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose, MarkerKey::CallEnd, MarkerKey::SectionEnd];
 
 pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Literal {
     Literal {

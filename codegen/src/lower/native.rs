@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_2::{Action, CallShape, Hole};
+use unjinja_runtime::abi_3::{Action, CallShape, Hole};
 use unjinja_spec::MarkerKey;
 
 use super::build::{hole, is_empty, is_tag, marker, opening_brace, sequence, symbol};
 use super::source::Source;
+use super::stray;
 use crate::plan::{Expr, Literal, Role};
 
 /// Calls that are JSON objects.
@@ -34,10 +35,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let end_call = || Expr::Action(Action::EndCall);
     let speculate = || Expr::Action(Action::Speculate);
-    let body = sequence(vec![object.clone(), end.clone().optional(), end_call()]);
+    let body = sequence(vec![object.clone(), stray::end_of_call(spec, end.clone())]);
     let closing = || symbol("]", Role::Inner).optional();
     if is_named {
-        return named(spec, section, start, sequence(vec![object, end.optional(), end_call()]));
+        return named(spec, section, start, sequence(vec![object, stray::end_of_call(spec, end)]));
     }
     if tools.tools_array_wrapped && !bare {
         let more = sequence(vec![speculate(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
@@ -63,10 +64,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     // After one opener a model may write a list.
     let more = sequence(vec![end_call(), speculate(), symbol(",", Role::Inner), object.clone()]).repeated();
     let open = symbol("[", Role::Inner).optional();
-    let body = sequence(vec![open, object, more, closing(), end.optional(), end_call()]);
+    let body = sequence(vec![open, object, more, closing(), stray::end_of_call(spec, end)]);
     let first = sequence(vec![speculate(), section, start.clone(), body.clone()]);
     let more = sequence(vec![speculate(), separator, start, body]);
-    sequence(vec![first, more.repeated(), section_end.optional()])
+    stray::all_calls(spec, first, more)
 }
 
 /// Calls whose name stands before the object and in it.
@@ -84,7 +85,7 @@ fn named(spec: &Source<'_>, section: Expr, start: Expr, body: Expr) -> Expr {
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
     let first = sequence(vec![speculate(), section, header.clone(), body.clone()]);
     let more = sequence(vec![speculate(), separator, header, body]);
-    sequence(vec![first, more.repeated(), marker(spec, MarkerKey::SectionEnd, Role::Inner).optional()])
+    stray::all_calls(spec, first, more)
 }
 
 /// The keys that a template writes in a call besides those with a known meaning.

@@ -1,11 +1,12 @@
 //! Calls whose name is outside JSON.
 
-use unjinja_runtime::abi_2::{Action, Hole};
+use unjinja_runtime::abi_3::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
 use super::arguments::{argument, name_ends_at_line, unknown_closer};
 use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
 use super::source::Source;
+use super::stray;
 use crate::plan::{Expr, Role};
 
 /// Calls whose name is outside JSON.
@@ -13,7 +14,6 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let tools = &spec.tools;
     let (function, id) = (&tools.function, &tools.call_id);
     let section = marker(spec, MarkerKey::SectionStart, Role::CallOpen);
-    let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
     let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
     let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
@@ -51,7 +51,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
     let name_suffix = match name_ends_at_line(spec) {
         Some(line) => Expr::Literal(line).optional(),
-        None => marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner),
+        None => stray::or_other_bracket(spec, MarkerKey::FunctionNameSuffix, &["(", "{", "["]),
     };
     // A model may leave out this id. Then the suffix of the id ends the name.
     let between = match id.position {
@@ -66,10 +66,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         ]),
         _ => Expr::empty(),
     };
-    let mut body = vec![hole(Hole::Name), Expr::Action(named), name_suffix.clone(), between];
+    let mut body = vec![Expr::Action(named), name_suffix.clone(), between];
     let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
     let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
-    let close = marker(spec, MarkerKey::FunctionClose, Role::Inner);
+    let close = stray::or_other_bracket(spec, MarkerKey::FunctionClose, &[")", "}", "]"]);
     let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     if tools.format == ToolFormat::TagWithJson {
         let arguments = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
@@ -85,8 +85,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             args_end.optional(),
             close.optional(),
             id_at(CallIdPosition::PostArgs).optional(),
-            call_end.optional(),
-            Expr::Action(Action::EndCall),
+            stray::end_of_call(spec, call_end),
         ]);
     } else {
         let argument = argument(spec);
@@ -105,7 +104,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             tools.format == ToolFormat::CallExpression || (is_symbol(&function.close) && !is_empty(&close));
         let mut closings = Vec::new();
         if !is_empty(&close) {
-            closings.push(sequence(vec![close, call_end.clone().optional(), end()]));
+            closings.push(sequence(vec![close, stray::end_of_call(spec, call_end.clone())]));
         }
         if !is_empty(&call_end) && !expression {
             closings.push(sequence(vec![call_end, end()]));
@@ -121,18 +120,21 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         body.push(Expr::Choice(closings));
     }
     let speculate = || Expr::Action(Action::Speculate);
-    let first = sequence([vec![section, header.clone()], body.clone()].concat());
+    let named_call = |body: Vec<Expr>| {
+        sequence(vec![hole(Hole::Name), Expr::Choice([vec![sequence(body)], stray::next_opener(spec)].concat())])
+    };
+    let first = sequence(vec![section, header.clone(), named_call(body.clone())]);
     let first = match alone {
         Some(prefix) => {
             let mut body = body.clone();
-            body[2] = confirmed(name_suffix);
-            Expr::Choice(vec![sequence([vec![prefix], body].concat()), first])
+            body[1] = confirmed(name_suffix);
+            Expr::Choice(vec![sequence(vec![prefix, named_call(body)]), first])
         }
         None => first,
     };
     let first = sequence(vec![speculate(), first]);
-    let more = sequence([vec![speculate(), separator, header], body].concat());
-    sequence(vec![first, more.repeated(), section_end.optional()])
+    let more = sequence(vec![speculate(), separator, header, named_call(body)]);
+    stray::all_calls(spec, first, more)
 }
 
 /// Whether a marker is at most two punctuation characters. Such a marker does not announce a call.

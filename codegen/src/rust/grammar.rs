@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use unjinja_grammar::{Grammar, GrammarOptions, grammar};
 use unjinja_runtime::Tools;
-use unjinja_runtime::abi_2::{Program, Trigger};
+use unjinja_runtime::abi_3::{Program, Trigger};
 
 /// The constants of the grammar for any tool.
 pub(super) fn items(program: &Program) -> TokenStream {

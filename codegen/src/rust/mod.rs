@@ -7,7 +7,7 @@ mod pretty;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi_2::{
+use unjinja_runtime::abi_3::{
     Action, ArgumentKind, Channel, Confirm, Hole, KeyOrder, Marker, ModelInfo, NameKind, Nesting, Origin, Program,
     State, StateId, Transition,
 };
@@ -98,7 +98,7 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
     let data = data(program, &used);
     let grammar = self::grammar::items(program);
     quote! {
-        use #runtime::abi_2::*;
+        use #runtime::abi_3::*;
         use #runtime::{BorrowedMessage, Chunk, Message, Options, Stream};
 
         /// The parser of this format. It holds no data.
@@ -197,13 +197,14 @@ fn data(program: &Program, used: &[bool]) -> TokenStream {
     let files = files.iter().map(|file| &**file);
     let preserved = preserved_tokens.iter().map(|token| &**token);
     let (start, content) = (name(program.start), name(program.content));
-    let reasoning = match program.reasoning.filter(|id| used[usize::from(id.0)]) {
+    let optional = |state: Option<StateId>| match state.filter(|id| used[usize::from(id.0)]) {
         Some(id) => {
             let name = name(id);
             quote!(Some(#name))
         }
         None => quote!(None),
     };
+    let (reasoning, unparsed) = (optional(program.reasoning), optional(program.unparsed));
     let after_calls = program.text_after_calls;
     let key_order = match program.key_order {
         KeyOrder::Given => quote!(KeyOrder::Given),
@@ -227,6 +228,7 @@ fn data(program: &Program, used: &[bool]) -> TokenStream {
             start: #start,
             content: #content,
             reasoning: #reasoning,
+            unparsed: #unparsed,
             text_after_calls: #after_calls,
             key_order: #key_order,
         };
@@ -273,6 +275,7 @@ fn actions_tokens(actions: &[Action]) -> TokenStream {
     }
     let tokens = actions.iter().map(|action| match action {
         Action::Speculate => quote!(Action::Speculate),
+        Action::HoldBack => quote!(Action::HoldBack),
         Action::StartCall => quote!(Action::StartCall),
         Action::StartOffered => quote!(Action::StartOffered),
         Action::StartLabelled { prefix, separator } => {
@@ -300,10 +303,17 @@ fn actions_tokens(actions: &[Action]) -> TokenStream {
         }
         Action::EndCall => quote!(Action::EndCall),
         Action::EndCallIncomplete => quote!(Action::EndCallIncomplete),
+        Action::EndCalls => quote!(Action::EndCalls),
         Action::OpenReasoning => quote!(Action::OpenReasoning),
         Action::CloseReasoning => quote!(Action::CloseReasoning),
         Action::OpenContent => quote!(Action::OpenContent),
         Action::CloseContent => quote!(Action::CloseContent),
+        Action::Unparsed => quote!(Action::Unparsed),
+        Action::OtherToken => quote!(Action::OtherToken),
+        Action::MissingMarker(marker) => {
+            let marker = &**marker;
+            quote!(Action::MissingMarker(text(#marker)))
+        }
     });
     quote!(const { &[#(#tokens),*] })
 }
@@ -325,7 +335,7 @@ fn nesting_tokens(nesting: &Nesting) -> TokenStream {
 fn reachable(program: &Program) -> Vec<bool> {
     let mut used = vec![false; program.states.len()];
     let mut queue = vec![program.start, program.content];
-    queue.extend(program.entries.iter().map(|entry| entry.state));
+    queue.extend(program.entries.iter().map(|entry| entry.state).chain(program.unparsed));
     while let Some(id) = queue.pop() {
         let Some(state) = program.state(id) else { continue };
         if !std::mem::replace(&mut used[usize::from(id.0)], true) {
@@ -339,6 +349,7 @@ fn state_doc(state: &State) -> String {
     match &state.hole {
         Some(Hole::Text(Channel::Content)) => " Answer text.".to_owned(),
         Some(Hole::Text(Channel::Reasoning)) => " Reasoning.".to_owned(),
+        Some(Hole::Text(Channel::Unparsed)) => " Broken markup.".to_owned(),
         Some(Hole::Name) => " The name of the called function.".to_owned(),
         Some(Hole::Id) => " The id of the call.".to_owned(),
         Some(Hole::ArgumentName) => " The name of an argument.".to_owned(),
@@ -429,6 +440,7 @@ fn step(program: &Program, id: StateId, state: &State) -> TokenStream {
         None if state.exact => quote!(io.expect_here(#markers)),
         None if state.markers.hold_name() => quote!(io.expect_named(#markers)),
         None => quote!(io.expect(#markers)),
+        Some(Hole::Text(Channel::Unparsed)) => quote!(io.broken_call(#markers)),
         Some(Hole::Text(channel)) => {
             let channel = self::channel(*channel);
             quote!(io.text(#channel, #markers))
@@ -531,6 +543,10 @@ fn action_tokens(program: &Program, from: StateId, action: &Action, at_marker: b
             let state = state_name(program, program.fallback(from));
             if at_marker { quote!(io.speculate(#state);) } else { quote!(io.speculate_here(#state);) }
         }
+        Action::HoldBack => {
+            let state = state_name(program, program.content);
+            quote!(io.speculate_here(#state);)
+        }
         Action::StartCall => quote!(io.start_call();),
         Action::StartLabelled { prefix, separator } => {
             let (prefix, separator) = (&**prefix, &**separator);
@@ -556,8 +572,15 @@ fn action_tokens(program: &Program, from: StateId, action: &Action, at_marker: b
         }
         Action::EndCall => quote!(io.end_call();),
         Action::EndCallIncomplete => quote!(io.end_call_incomplete();),
+        Action::EndCalls => quote!(io.end_calls();),
         Action::OpenReasoning => quote!(io.open_reasoning();),
         Action::CloseReasoning => quote!(io.close_reasoning();),
+        Action::Unparsed => quote!(io.unparsed();),
+        Action::OtherToken => quote!(io.other_token();),
+        Action::MissingMarker(marker) => {
+            let marker = &**marker;
+            quote!(io.missing_marker(#marker);)
+        }
         Action::OpenContent | Action::CloseContent => TokenStream::new(),
     }
 }
@@ -566,5 +589,6 @@ fn channel(channel: Channel) -> TokenStream {
     match channel {
         Channel::Content => quote!(Channel::Content),
         Channel::Reasoning => quote!(Channel::Reasoning),
+        Channel::Unparsed => quote!(Channel::Unparsed),
     }
 }

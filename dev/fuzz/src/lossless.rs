@@ -56,7 +56,9 @@ fn parts(events: &[Piece]) -> Vec<Part> {
     let mut parts = Vec::new();
     for event in events {
         match (event, parts.last_mut()) {
-            (Piece::Reasoning(text) | Piece::Content(text), _) => parts.push(Part::Text(text.clone().into_bytes())),
+            (Piece::Reasoning(text) | Piece::Content(text) | Piece::Unparsed(text), _) => {
+                parts.push(Part::Text(text.clone().into_bytes()))
+            }
             (Piece::Start(_, name, _), _) => {
                 let name = name.clone().into_bytes();
                 parts.push(Part::Call { name, arguments: Vec::new(), complete: false });

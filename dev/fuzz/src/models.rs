@@ -71,6 +71,8 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
     let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
     out.extend(start.rfind('<').map(|at| start[at..].to_owned()));
     out.extend(end.find('>').map(|at| end[..=at].to_owned()));
+    // What may follow the end of a turn.
+    out.extend(unjinja_spec::END_OF_TEXT.map(str::to_owned));
     out.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     out.dedup();
     out

@@ -1,8 +1,8 @@
 //! Any bytes as the output of any model, cut anywhere. Checks what a parser promises for every input: no text is lost, the cut
 //! does not matter, the work is linear, arguments are JSON.
 
-use unjinja::testing::{Cut, Random, Transcript};
-use unjinja::{ChatParser, Chunk, DiagnosticKind, Message, Options, close_json};
+use unjinja::testing::{Cut, Piece, Random, Transcript};
+use unjinja::{ChatParser, Chunk, DiagnosticKind, Message, Options, Unparsed, close_json};
 
 use crate::lossless;
 use crate::models::{self, Model};
@@ -42,7 +42,8 @@ impl Trial {
         options = options
             .extract_reasoning(flags & 2 == 0)
             .parallel_tool_calls(flags & 4 == 0)
-            .json_response(flags & 24 == 24);
+            .json_response(flags & 24 == 24)
+            .unparsed(if flags & 32 == 0 { Unparsed::Content } else { Unparsed::Separate });
         let mended = flags & 2 != 0 || flags & 24 == 24;
         let prompts = &model.spec.generation_prompt;
         options = match usize::from(prompt) {
@@ -97,10 +98,36 @@ impl Trial {
         calls_are_json(&message)?;
         if !self.mended {
             lossless::check(self.model, &self.options, text, &whole)?;
+            // Where broken markup goes changes nothing else.
+            let read = |unparsed| {
+                let options = self.options.clone().unparsed(unparsed);
+                as_content(Transcript::of(parser, text, &Cut::Whole, &options).events)
+            };
+            let (content, separate) = (read(Unparsed::Content), read(Unparsed::Separate));
+            if content != separate {
+                return Err(format!(
+                    "broken markup changes the rest
+  content  {content:?}
+  separate {separate:?}"
+                ));
+            }
         }
         linear(parser, &self.cut.pieces(text), &self.options)?;
         ends(parser, text, &self.options, &whole)
     }
+}
+
+/// Events with broken markup as content.
+fn as_content(events: Vec<Piece>) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::new();
+    for event in events {
+        let event = if let Piece::Unparsed(text) = event { Piece::Content(text) } else { event };
+        match (joined.last_mut(), event) {
+            (Some(Piece::Content(all)), Piece::Content(text)) => all.push_str(&text),
+            (_, event) => joined.push(event),
+        }
+    }
+    joined
 }
 
 fn agree(how: &str, one: &Message, other: &Message) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_2::{declared, type_of};
+use unjinja_runtime::abi_3::{declared, type_of};
 
 pub(super) const NULL: u8 = Types::NULL.bits();
 pub(super) const BOOLEAN: u8 = Types::BOOLEAN.bits();

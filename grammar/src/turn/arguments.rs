@@ -5,9 +5,9 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_2::{Action, ArgumentKind, Hole, Marker, Nesting, StateId};
+use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, Nesting, StateId};
 
-use super::{Call, NodeKey, Offered, Position, Turn, is_irrelevant, spaced_before};
+use super::{Call, NodeKey, Offered, Position, Turn, is_canonical, is_irrelevant, spaced_before};
 use crate::graph::{Alternative, NodeId, Piece};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
@@ -191,7 +191,7 @@ impl<'a> Turn<'a> {
             let alike = transitions.iter().all(|(_, transition)| transition.next == next && is_irrelevant(transition));
             match &here.hole {
                 // The value stands between brackets, or alone.
-                None if alike && here.otherwise.is_some() => {
+                None if alike && here.otherwise.as_ref().is_some_and(is_canonical) => {
                     let alone = here.otherwise.as_ref()?.next;
                     let (within, after) = self.argument_value(next, kind, "", nested, tool, argument)?;
                     let (plain, after_plain) = self.argument_value(alone, kind, layout, nested, tool, argument)?;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use unjinja_runtime::abi_2::CallShape;
+use unjinja_runtime::abi_3::CallShape;
 
 use super::{Call, Offered, Turn};
 use crate::syntax::Syntax;

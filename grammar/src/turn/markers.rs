@@ -1,7 +1,7 @@
 //! The alternatives of a position: through its markers, to the end of the turn, to a value, or through an answer that
 //! has to match a schema.
 
-use unjinja_runtime::abi_2::{Action, Confirm, Hole, Marker, State, Transition};
+use unjinja_runtime::abi_3::{Action, Confirm, Hole, Marker, State, Transition};
 
 use super::{Alternative, Exit, Piece, Position, Turn, is_irrelevant};
 use crate::{Expr, choice, option, text};

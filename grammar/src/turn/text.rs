@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use unjinja_runtime::abi_2::{Confirm, Hole, Marker, NameKind, StateId, Text};
+use unjinja_runtime::abi_3::{Confirm, Hole, Marker, NameKind, StateId, Text};
 
 use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Turn, spaced_before};
 use crate::text;

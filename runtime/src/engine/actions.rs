@@ -7,7 +7,7 @@ use super::io::Io;
 use super::memory::Memory;
 use super::value_readers::Reading;
 
-use crate::message::{DiagnosticKind, Event};
+use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
 use crate::program::StateId;
 use crate::tools::Types;
 
@@ -16,13 +16,13 @@ impl Io<'_> {
     /// back. If the text stops fitting, `state` goes on with it as plain text.
     pub fn speculate(&mut self, state: StateId) {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
-        speculation.begin(cursor.text_end, cursor.marker_at, state);
+        speculation.begin(cursor.text_end, cursor.marker_at, cursor.pos, state);
     }
 
     /// Like [`speculate`](Self::speculate), if no marker but the text at hand itself may open a call.
     pub fn speculate_here(&mut self, state: StateId) {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
-        speculation.begin(cursor.pos, cursor.pos, state);
+        speculation.begin(cursor.pos, cursor.pos, cursor.pos, state);
     }
 
     /// The name that was read announces a call.
@@ -133,6 +133,11 @@ impl Io<'_> {
         let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
         calls.argument.set(cursor.capture.as_bytes());
         calls.begin_argument(self.captured, emitter, self.sink);
+        let tool = calls.open.as_ref().and_then(|call| call.tool);
+        let argument = self.captured.unwrap_or_else(|| cursor.capture.as_str());
+        if tool.is_some_and(|tool| !self.options.tools.has_place_for(tool, argument)) {
+            calls.note(DiagnosticKind::UnknownArgument, argument, emitter, self.sink);
+        }
     }
 
     /// The value that was being read is complete.
@@ -146,12 +151,19 @@ impl Io<'_> {
         value.finish(&mut emitter.arguments);
         calls.wrote(Written::Members, emitter, self.sink);
         if value.mismatch() {
-            let argument = calls.argument.as_str();
-            emitter.note(DiagnosticKind::ArgumentTypeMismatch, calls.index(), argument, self.sink);
+            calls.note(DiagnosticKind::ArgumentTypeMismatch, calls.argument.as_str(), emitter, self.sink);
         }
         if value.invalid_utf8() {
             emitter.note_invalid_utf8(self.sink);
         }
+    }
+
+    /// This marker, which opens or closes a value, is missing here.
+    pub fn missing_marker(&mut self, marker: &str) {
+        let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
+        let diagnostic = Diagnostic::new(DiagnosticKind::MissingMarker, calls.index(), calls.argument.as_str());
+        let diagnostic = diagnostic.expected(format!("`{}`", marker.escape_debug()));
+        emitter.note(Diagnostic { at: emitter.place(cursor.pos), ..diagnostic }, self.sink);
     }
 
     /// The open call was closed as its format wants.
@@ -167,6 +179,41 @@ impl Io<'_> {
     fn close_call(&mut self, complete: bool) {
         let Memory { calls, emitter, .. } = &mut *self.memory;
         calls.close(complete, emitter, self.sink);
+    }
+
+    /// The marker that was just read closes nothing, or it closes a broken call that was held back: this is broken markup.
+    pub fn unparsed(&mut self) {
+        self.broken_markup(DiagnosticKind::StrayMarker);
+    }
+
+    /// The special token that was just read means nothing here: it is broken markup.
+    pub fn other_token(&mut self) {
+        self.broken_markup(DiagnosticKind::SpecialToken);
+    }
+
+    fn broken_markup(&mut self, stray: DiagnosticKind) {
+        let Memory { cursor, speculation, emitter, .. } = &mut *self.memory;
+        let bytes = self.input.bytes;
+        let expected = std::mem::take(&mut speculation.expected);
+        let (kind, marker, from) = match speculation.take() {
+            Some(held) if held.opener(bytes).is_empty() => {
+                (DiagnosticKind::UnexpectedText, bytes[held.text..cursor.pos].trim_ascii(), held.text)
+            }
+            Some(held) => (DiagnosticKind::AbandonedCall, held.opener(bytes), held.text),
+            None => (stray, &bytes[cursor.marker_at..cursor.pos], cursor.text_end),
+        };
+        let diagnostic = Diagnostic::new(kind, None, String::from_utf8_lossy(marker)).expected(expected);
+        emitter.note(Diagnostic { at: emitter.place(from), ..diagnostic }, self.sink);
+        emitter.text(Channel::Unparsed, &self.input, from, cursor.pos, self.sink);
+        cursor.layout.clear();
+    }
+
+    /// The calls are over, and perhaps text follows. If a line ended before them, white space is no part of that text.
+    pub fn end_calls(&mut self) {
+        let Memory { cursor, emitter, .. } = &mut *self.memory;
+        if emitter.last == b'\n' {
+            cursor.layout.set_any();
+        }
     }
 
     /// The marker that was just read opens reasoning.
@@ -189,7 +236,7 @@ impl<'a> Io<'a> {
     /// A call begins. Its name is the one given, or else the one that the call builder keeps.
     pub(super) fn announce(&mut self, name: Option<&'a str>) {
         let Memory { speculation, calls, emitter, .. } = &mut *self.memory;
-        speculation.confirm();
-        calls.announce(name, self.captured_id.take(), self.options, emitter, self.sink);
+        let at = speculation.confirm().and_then(|at| emitter.place(at));
+        calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
     }
 }

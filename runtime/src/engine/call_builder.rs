@@ -5,7 +5,7 @@
 use super::emitter::{Emitter, Sink};
 use super::input::Input;
 use crate::inline_string::InlineString;
-use crate::message::{DiagnosticKind, Event};
+use crate::message::{Diagnostic, DiagnosticKind, Event};
 use crate::options::Options;
 use crate::readers::json::escape_bytes_into;
 
@@ -21,12 +21,16 @@ pub(crate) struct CallBuilder {
     pub(super) name: InlineString,
     /// The name of the argument that is being read.
     pub(super) argument: InlineString,
+    /// A line of text ended before the calls.
+    behind_line: bool,
 }
 
 /// The call that is open.
 #[derive(Debug)]
 pub(super) struct OpenCall {
     pub(super) index: usize,
+    /// Where it begins in the output.
+    at: Option<usize>,
     /// The tool of that name, by its position in the options.
     pub(super) tool: Option<usize>,
     pub(super) written: Written,
@@ -52,11 +56,13 @@ impl CallBuilder {
         self.open.as_ref().map(|call| call.index)
     }
 
-    /// Announces a call. Name and id are those that were kept unless they are given here.
+    /// Announces a call that begins at this place of the output. Name and id are those that were kept unless they are given
+    /// here.
     pub(super) fn announce(
         &mut self,
         name: Option<&str>,
         id: Option<&str>,
+        at: Option<usize>,
         options: &Options,
         emitter: &mut Emitter,
         sink: Sink<'_>,
@@ -64,6 +70,7 @@ impl CallBuilder {
         self.close(false, emitter, sink);
         let index = self.count;
         self.count += 1;
+        self.behind_line = emitter.last == b'\n';
         emitter.call = index;
         let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
         let name = name.unwrap_or_else(|| self.name.as_str());
@@ -71,14 +78,20 @@ impl CallBuilder {
         let tool = tools.position(name);
         let unknown = (tool.is_none() && !tools.is_empty()).then(|| name.to_owned());
         sink(Event::ToolCallStart { index, name, id });
+        self.open = Some(OpenCall { index, at, tool, written: Written::Nothing, list: false, malformed: false });
         if let Some(name) = unknown {
-            emitter.note(DiagnosticKind::UnknownTool, Some(index), &name, sink);
+            self.note(DiagnosticKind::UnknownTool, &name, emitter, sink);
         }
         if index > 0 && !options.parallel_tool_calls {
-            emitter.note(DiagnosticKind::ParallelCall, Some(index), "", sink);
+            self.note(DiagnosticKind::ParallelCall, "", emitter, sink);
         }
-        self.open = Some(OpenCall { index, tool, written: Written::Nothing, list: false, malformed: false });
         self.id.clear();
+    }
+
+    /// Reports something about the open call.
+    pub(super) fn note(&self, kind: DiagnosticKind, detail: &str, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = &self.open else { return };
+        emitter.note(Diagnostic { at: call.at, ..Diagnostic::new(kind, Some(call.index), detail) }, sink);
     }
 
     /// Begins the next member of the arguments: writes its key.
@@ -145,7 +158,7 @@ impl CallBuilder {
         let Some(call) = &mut self.open else { return };
         if malformed && !call.malformed {
             call.malformed = true;
-            emitter.note(DiagnosticKind::MalformedArguments, Some(call.index), "", sink);
+            self.note(DiagnosticKind::MalformedArguments, "", emitter, sink);
         }
     }
 
@@ -161,10 +174,12 @@ impl CallBuilder {
             }
         }
         emitter.flush(sink);
-        let Some(call) = self.open.take() else { return };
         if !complete {
-            emitter.note(DiagnosticKind::IncompleteCall, Some(call.index), "", sink);
+            self.note(DiagnosticKind::IncompleteCall, "", emitter, sink);
         }
+        let Some(call) = self.open.take() else { return };
+        // Arguments that were sent are no text.
+        emitter.last = if self.behind_line { b'\n' } else { 0 };
         sink(Event::ToolCallEnd { index: call.index, complete });
     }
 }

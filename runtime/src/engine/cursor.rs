@@ -11,7 +11,7 @@ use crate::inline_string::InlineString;
 use crate::limits::MAX_SPACE;
 use crate::program::{Marker, Markers};
 
-/// What a primitive of [`Io`](crate::abi_2::Io) found in the text.
+/// What a primitive of [`Io`](crate::abi_3::Io) found in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The marker with this index.
@@ -35,6 +35,8 @@ pub(crate) struct Cursor {
     pub(super) text_end: usize,
     /// Where the core of the last marker began.
     pub(super) marker_at: usize,
+    /// Where the last marker ended.
+    pub(super) marker_end: usize,
     /// White space that still belongs to the last marker.
     pub(super) layout: PendingLayout,
     name: NameProgress,
@@ -58,6 +60,7 @@ impl Cursor {
         self.search.rebase(count);
         self.text_end = self.text_end.saturating_sub(count);
         self.marker_at = self.marker_at.saturating_sub(count);
+        self.marker_end = self.marker_end.saturating_sub(count);
     }
 
     /// How far the text was looked at.
@@ -225,6 +228,7 @@ impl Cursor {
             self.pos += marker.core.len();
             self.layout.set(&marker.after);
         }
+        self.marker_end = self.pos;
         self.search.restart(self.pos);
     }
 }

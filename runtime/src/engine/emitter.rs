@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::input::Input;
 use crate::limits::PIECE;
 use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
-use crate::options::{Filter, Options};
+use crate::options::{Filter, Options, Unparsed};
 use crate::utf8::lossy;
 
 /// Where events go.
@@ -32,6 +32,15 @@ pub(crate) struct Emitter {
     reasoning_written: bool,
     /// Bytes that are not UTF-8 were reported.
     invalid_utf8: bool,
+    /// Where broken markup goes.
+    unparsed: Unparsed,
+    /// How many bytes at the start of the text at hand the prompt wrote as the beginning of a marker. They are no text of the
+    /// message.
+    pub(super) begun: usize,
+    /// The last byte of text that was sent before what is open.
+    pub(super) last: u8,
+    /// Where the text at hand begins in the output, in bytes. Negative while it holds what the prompt wrote.
+    pub(super) base: i64,
 }
 
 impl Emitter {
@@ -46,6 +55,10 @@ impl Emitter {
             opener: Vec::new(),
             reasoning_written: false,
             invalid_utf8: false,
+            unparsed: options.unparsed,
+            begun: 0,
+            last: 0,
+            base: 0,
         }
     }
 
@@ -65,6 +78,7 @@ impl Emitter {
     }
 
     fn range(&mut self, channel: Channel, input: &Input<'_>, from: usize, to: usize, sink: Sink<'_>) {
+        let from = from.max(self.begun).min(to);
         match input.slice(from, to) {
             Some(text) => self.str(channel, text, sink),
             None => self.bytes(channel, &input.bytes[from..to], sink),
@@ -91,9 +105,13 @@ impl Emitter {
             return;
         }
         self.flush(sink);
+        if channel != Channel::Unparsed {
+            self.last = text.as_bytes().last().copied().unwrap_or_default();
+        }
         match channel {
             Channel::Reasoning => sink(Event::Reasoning(text)),
-            Channel::Content => match &mut self.filter {
+            Channel::Unparsed if self.unparsed == Unparsed::Separate => sink(Event::Unparsed(text)),
+            Channel::Content | Channel::Unparsed => match &mut self.filter {
                 Some(filter) => filter.push(text, &mut |text| sink(Event::Content(text))),
                 None => sink(Event::Content(text)),
             },
@@ -104,6 +122,7 @@ impl Emitter {
     pub(super) fn passes_unchanged(&self, channel: Channel) -> Option<Channel> {
         match channel {
             Channel::Reasoning if self.extract_reasoning => Some(Channel::Reasoning),
+            Channel::Unparsed if self.unparsed == Unparsed::Separate => Some(Channel::Unparsed),
             _ if self.filter.is_some() || !self.opener.is_empty() => None,
             _ => Some(Channel::Content),
         }
@@ -139,6 +158,7 @@ impl Emitter {
         }
         self.opener.clear();
         self.reasoning_written = false;
+        self.last = 0;
         left_in
     }
 
@@ -172,16 +192,21 @@ impl Emitter {
     pub(super) fn note_invalid_utf8(&mut self, sink: Sink<'_>) {
         if !self.invalid_utf8 {
             self.invalid_utf8 = true;
-            self.note(DiagnosticKind::InvalidUtf8, None, "", sink);
+            self.note(Diagnostic::new(DiagnosticKind::InvalidUtf8, None, ""), sink);
         }
     }
 
     /// Reports something odd about the output.
     #[cold]
     #[inline(never)]
-    pub(super) fn note(&mut self, kind: DiagnosticKind, call: Option<usize>, detail: &str, sink: Sink<'_>) {
+    pub(super) fn note(&mut self, diagnostic: Diagnostic, sink: Sink<'_>) {
         self.flush(sink);
-        sink(Event::Diagnostic(Diagnostic { kind, call, detail: detail.to_owned() }));
+        sink(Event::Diagnostic(diagnostic));
+    }
+
+    /// Where an offset of the text at hand is in the output; `None` if the prompt wrote it.
+    pub(super) fn place(&self, offset: usize) -> Option<usize> {
+        usize::try_from(self.base.saturating_add_unsigned(offset as u64)).ok()
     }
 
     /// The output is over.

@@ -204,6 +204,7 @@ impl<M> FastPath<M> {
     pub(super) fn event<'t>(&self, text: &'t str) -> Event<'t> {
         match self.target {
             Target::Text(Channel::Reasoning) => Event::Reasoning(text),
+            Target::Text(Channel::Unparsed) => Event::Unparsed(text),
             Target::Arguments(index) => Event::ToolCallArguments { index, json: text },
             Target::Text(Channel::Content) | Target::Nothing => Event::Content(text),
         }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use super::io::Io;
 use super::machine::{Flow, Found, Machine};
+use crate::message::Channel;
 use crate::program::{Action, ArgumentKind, Hole, Program, StateId, Transition};
 
 /// A parser that runs a [`Program`] without compiled code. It owns the program, is cheap to clone, and is
 /// `Send + Sync + 'static`.
 ///
 /// ```
-/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_2::*};
+/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_3::*};
 ///
 /// // Usually a program comes from a spec: `unjinja_codegen::program(&spec)?`.
 /// static PROGRAM: Program = Program::new(
@@ -65,6 +66,7 @@ impl Interpreter {
             None if here.exact => io.expect_here(markers),
             None if markers.hold_name() => io.expect_named(markers),
             None => io.expect(markers),
+            Some(Hole::Text(Channel::Unparsed)) => io.broken_call(markers),
             Some(Hole::Text(channel)) => io.text(*channel, markers),
             Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(markers),
             Some(Hole::Value) if markers.hold_name() => io.named_value(markers),
@@ -108,6 +110,7 @@ impl Interpreter {
             match action {
                 Action::Speculate if at_marker => io.speculate(self.program().fallback(state)),
                 Action::Speculate => io.speculate_here(self.program().fallback(state)),
+                Action::HoldBack => io.speculate_here(self.program().content),
                 Action::StartCall => io.start_call(),
                 Action::StartOffered => {
                     if !io.start_offered_call() {
@@ -126,8 +129,12 @@ impl Interpreter {
                 Action::EndNestedArgument(nesting) => io.end_nested_argument(nesting),
                 Action::EndCall => io.end_call(),
                 Action::EndCallIncomplete => io.end_call_incomplete(),
+                Action::EndCalls => io.end_calls(),
                 Action::OpenReasoning => io.open_reasoning(),
                 Action::CloseReasoning => io.close_reasoning(),
+                Action::Unparsed => io.unparsed(),
+                Action::OtherToken => io.other_token(),
+                Action::MissingMarker(text) => io.missing_marker(text),
                 Action::OpenContent | Action::CloseContent => {}
             }
         }

@@ -11,12 +11,13 @@ use super::fast_path::FastPath;
 use super::input::Input;
 use super::memory::Memory;
 use super::next_name::Names;
+use super::search::Candidate;
 use super::value_readers::Reading;
 use crate::fast_paths;
-use crate::limits::PIECE;
-use crate::message::{Channel, Event};
+use crate::limits::{MAX_UNPARSED, PIECE};
+use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
 use crate::options::Options;
-use crate::program::{Markers, StateId};
+use crate::program::{Hole, Markers, Program, State, StateId};
 use crate::readers::json::escape_bytes_into;
 
 /// The text at hand and the way out, for the length of one push.
@@ -96,7 +97,7 @@ impl<'a> Io<'a> {
 
     /// Takes text up to one of `markers`. `None` while more text is needed to tell where it begins.
     #[inline]
-    fn until(&mut self, markers: &Markers, names: Names<'_>) -> Option<Stretch> {
+    pub(super) fn until(&mut self, markers: &Markers, names: Names<'_>) -> Option<Stretch> {
         self.skip_layout().then(|| self.memory.cursor.until(&self.input, markers, names))
     }
 
@@ -152,21 +153,93 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The text does not fit: text that was held back becomes plain text. Returns the state that reads it; `None` if nothing
-    /// was held back.
-    pub(super) fn give_up(&mut self) -> Option<StateId> {
+    /// The text does not fit: text that was held back becomes plain text, unless it is a broken call. Returns the state that
+    /// goes on; `None` if nothing was held back. `state` is the one in which the text does not fit.
+    pub(super) fn give_up(&mut self, program: &Program, state: StateId) -> Option<StateId> {
+        let broken = self.breaks_off(program, state);
         let Memory { cursor, speculation, calls, readers, .. } = &mut *self.memory;
-        let state = speculation.give_up(cursor)?;
+        let state = match program.unparsed.filter(|_| broken) {
+            Some(unparsed) => {
+                // The closer is looked for behind the last marker that did fit.
+                cursor.go_back(cursor.marker_end, cursor.marker_end);
+                unparsed
+            }
+            None => speculation.give_up(cursor)?,
+        };
         readers.reading = Reading::Nothing;
         (self.captured, self.captured_id) = (None, None);
         calls.id.clear();
         Some(state)
     }
 
+    /// Whether the text that is held back is a broken call and no prose.
+    fn breaks_off(&mut self, program: &Program, state: StateId) -> bool {
+        let Memory { cursor, speculation, .. } = &mut *self.memory;
+        let in_answer = speculation.state() == Some(program.content);
+        let broken = program.unparsed.is_some() && in_answer && speculation.breaks_off(self.input.bytes, cursor);
+        if broken {
+            speculation.expected = program.state(state).map(State::expected).unwrap_or_default();
+        }
+        broken
+    }
+
+    /// Whether the text that is held back is the beginning of a closer, and nothing but a closer may come here.
+    fn is_cut_closer(&self, program: &Program, state: StateId) -> bool {
+        let Memory { speculation, .. } = &*self.memory;
+        let markers = program.state(state).filter(|state| state.hole == Some(Hole::Text(Channel::Unparsed)));
+        let Some((markers, start)) = markers.zip(speculation.start()) else { return false };
+        let text = self.input.bytes[start..].trim_ascii();
+        !text.is_empty() && markers.markers.list().iter().any(|marker| marker.core.as_bytes().starts_with(text))
+    }
+
+    /// The output ends where a call was about to begin. If a special token opened it, that is no prose. Returns whether text
+    /// was settled.
+    pub(super) fn break_off(&mut self, program: &Program, state: StateId) -> bool {
+        let broken = self.breaks_off(program, state) || self.is_cut_closer(program, state);
+        if broken {
+            self.memory.cursor.go_back(self.input.bytes.len(), self.input.bytes.len());
+            self.unparsed();
+        }
+        broken
+    }
+
+    /// Reads a broken call up to one of `markers`, which may close it. All of it is held back. [`Found::Other`] if it gets too
+    /// long for that.
+    pub fn broken_call(&mut self, markers: &Markers) -> Found {
+        let Memory { cursor, speculation, .. } = &mut *self.memory;
+        let Some(limit) = speculation.start().map(|start| start + MAX_UNPARSED) else { return Found::Other };
+        // Text behind the limit is not looked at, so that the result does not depend on how much of it is at hand.
+        let is_long = self.input.bytes.len() > limit;
+        let text = if is_long { &self.input.bytes[..limit] } else { self.input.bytes };
+        cursor.search.from = cursor.search.from.max(cursor.pos);
+        match cursor.search.find(text, markers, Names::ANY, self.input.last && !is_long) {
+            Candidate::Full { index, at } => {
+                cursor.take(&markers.list()[index], at, at);
+                Found::Marker(index)
+            }
+            _ if is_long => {
+                cursor.search.restart(limit);
+                Found::Other
+            }
+            _ => Found::Wait,
+        }
+    }
+
     /// Sends arguments that were written and not sent yet.
     #[inline]
     pub(super) fn flush(&mut self) {
         self.memory.emitter.flush(self.sink);
+    }
+
+    /// Reports what is wrong with the request, at the end of its output.
+    pub(super) fn note_request(&mut self, program: &Program) {
+        let emitter = &mut self.memory.emitter;
+        if !self.options.tools.is_empty() && program.unparsed.is_none() {
+            emitter.note(Diagnostic::new(DiagnosticKind::NoCallsInFormat, None, ""), self.sink);
+        }
+        for name in self.options.tools.repeated() {
+            emitter.note(Diagnostic::new(DiagnosticKind::RepeatedTool, None, name), self.sink);
+        }
     }
 
     /// Ends everything that is open where the output ends.

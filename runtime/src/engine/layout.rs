@@ -28,23 +28,32 @@ pub(super) struct PendingLayout {
     longer: Vec<u8>,
     from: usize,
     len: usize,
+    /// Any white space belongs to it.
+    any: bool,
 }
 
 impl PendingLayout {
     const IN_PLACE: usize = 24;
 
     pub(super) fn is_empty(&self) -> bool {
-        self.from == self.len
+        self.from == self.len && !self.any
     }
 
     pub(super) fn clear(&mut self) {
         self.from = 0;
         self.len = 0;
+        self.any = false;
+    }
+
+    /// Any white space belongs to the marker.
+    pub(super) fn set_any(&mut self) {
+        self.clear();
+        self.any = true;
     }
 
     #[inline]
     pub(super) fn set(&mut self, layout: &str) {
-        self.from = 0;
+        self.clear();
         self.len = layout.len();
         if self.len > 0 {
             self.set_bytes(layout);
@@ -66,6 +75,11 @@ impl PendingLayout {
     /// pending any more as soon as another byte was seen.
     pub(super) fn take(&mut self, text: &[u8]) -> usize {
         let mut taken = 0;
+        if self.any {
+            taken = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            self.any = taken == text.len();
+            return taken;
+        }
         while self.from < self.len {
             let Some(byte) = text.get(taken) else { return taken };
             let layout = if self.len <= Self::IN_PLACE { &self.bytes[..self.len] } else { &self.longer[..] };
@@ -100,5 +114,9 @@ mod tests {
             assert_eq!(pending.take(b"\n\n"), 1);
             assert!(pending.is_empty());
         }
+        let mut pending = PendingLayout::default();
+        pending.set_any();
+        assert_eq!(pending.take(b"\n \n"), 3);
+        assert_eq!((pending.take(b" a\n"), pending.is_empty()), (1, true));
     }
 }

@@ -41,6 +41,8 @@ impl Memory {
 
     /// The first `count` bytes of the text at hand are gone.
     pub(super) fn rebase(&mut self, count: usize) {
+        self.emitter.base += count as i64;
+        self.emitter.begun = self.emitter.begun.saturating_sub(count);
         self.cursor.rebase(count);
         self.speculation.rebase(count);
     }

@@ -66,6 +66,7 @@ impl Memory {
     /// Sends the text that was put together, and keeps the end of the piece.
     #[inline]
     pub(super) fn send_and_wait(&mut self, end: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) {
+        self.emitter.last = self.emitter.joined.as_bytes().last().copied().unwrap_or_default();
         sink(self.fast_path.event(&self.emitter.joined));
         self.emitter.joined.clear();
         self.wait(end.as_bytes(), carry);

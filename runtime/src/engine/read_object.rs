@@ -10,7 +10,7 @@ use super::read_values::{Literal, Stop};
 use super::value_readers::{Reading, ValueReaders};
 use crate::byte_set::Begins;
 use crate::fast_paths;
-use crate::message::Event;
+use crate::message::{DiagnosticKind, Event};
 use crate::program::{CallShape, Markers};
 use crate::readers::call_object::{Json, Part, Python, Syntax};
 
@@ -98,12 +98,14 @@ impl<'a> Io<'a> {
                         break Found::Wait;
                     }
                     Stop::Found(found) => {
+                        self.note_unknown_members();
                         self.finish_object::<S>();
                         return (found, false);
                     }
                 },
             }
         };
+        self.note_unknown_members();
         let Memory { cursor, readers, .. } = &mut *self.memory;
         if !waiting {
             cursor.search.restart(cursor.pos);
@@ -190,6 +192,15 @@ impl<'a> Io<'a> {
         calls.id.clear();
         if !valid {
             emitter.note_invalid_utf8(self.sink);
+        }
+    }
+
+    /// Reports members that the format does not know.
+    fn note_unknown_members(&mut self) {
+        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        let Some(keys) = readers.object.unknown_keys() else { return };
+        for key in keys.split(|byte| *byte == 0).skip(1) {
+            calls.note(DiagnosticKind::UnknownMember, &String::from_utf8_lossy(key), emitter, self.sink);
         }
     }
 

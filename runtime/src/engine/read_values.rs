@@ -11,8 +11,9 @@ use super::pieces::Fed;
 use super::search::Candidate;
 use super::value_readers::{Reading, ValueReaders};
 use crate::limits::PIECE;
+use crate::message::DiagnosticKind;
 use crate::program::Markers;
-use crate::readers::json::Progress;
+use crate::readers::json::{Progress, Unescaper};
 use crate::readers::{python, quote_tokens};
 
 /// What a byte is with which one of the stops may begin.
@@ -26,11 +27,33 @@ pub(super) enum Stop {
 impl Io<'_> {
     /// Reads the arguments as one JSON value and passes them on unchanged.
     ///
-    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed.
+    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed. Arguments that are no JSON from
+    /// the start go on up to one of them.
     pub fn json_arguments(&mut self, stops: &Markers) -> Found {
+        match self.memory.readers.reading {
+            Reading::NoJson => return self.no_json(stops),
+            Reading::JsonText => return self.json_text(),
+            _ => {}
+        }
+        let begins = self.memory.readers.reading != Reading::Json;
         let Some(end) = self.value_start(Reading::Json, |readers| readers.json.reset()) else {
             return Found::Wait;
         };
+        if begins && self.input.bytes[self.memory.cursor.pos] == b'"' {
+            let readers = &mut self.memory.readers;
+            match self.input.bytes.get(self.memory.cursor.pos + 1) {
+                Some(b'{') => {
+                    readers.reading = Reading::JsonText;
+                    readers.unescaper = Unescaper::new();
+                    return self.json_text();
+                }
+                None if !self.input.last => {
+                    readers.reading = Reading::Nothing;
+                    return Found::Wait;
+                }
+                _ => {}
+            }
+        }
         // Before this offset no stop begins.
         let mut from = self.memory.cursor.pos;
         let found = loop {
@@ -64,12 +87,47 @@ impl Io<'_> {
         }
         let malformed = readers.json.malformed();
         self.note_malformed(malformed);
+        if found == Found::Done && malformed && !stops.list().is_empty() {
+            self.memory.readers.reading = Reading::NoJson;
+            return self.no_json(stops);
+        }
         if found != Found::Done {
             self.take_fast_path_in_arguments(Written::Whole, |_| {
                 FastPath::in_json(stops, |memory, text, carry| memory.read_json_arguments(text, carry))
             });
         }
         found
+    }
+
+    /// Reads arguments that are a JSON string with an object in it. Some models encode them twice.
+    fn json_text(&mut self) -> Found {
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        let rest = &self.input.bytes[cursor.pos..];
+        let progress = readers.json.feed(rest);
+        let taken = if let Progress::Done(taken) = progress { taken } else { rest.len() };
+        readers.unescaper.feed(&rest[..taken], &mut emitter.arguments);
+        cursor.search.work.add(taken);
+        cursor.pos += taken;
+        cursor.search.restart(cursor.pos);
+        calls.wrote(Written::Whole, emitter, self.sink);
+        if progress == Progress::More {
+            return Found::Wait;
+        }
+        readers.reading = Reading::Nothing;
+        calls.note_malformed(readers.json.malformed(), emitter, self.sink);
+        calls.note(DiagnosticKind::ArgumentsAsText, "", emitter, self.sink);
+        Found::Done
+    }
+
+    /// Passes on arguments that are no JSON, up to one of `stops`.
+    fn no_json(&mut self, stops: &Markers) -> Found {
+        let Some(stretch) = self.until(stops, Names::ANY) else { return Found::Wait };
+        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        calls.pass_arguments(&self.input, stretch.from, stretch.to, emitter, self.sink);
+        if stretch.found != Found::Wait {
+            readers.reading = Reading::Nothing;
+        }
+        stretch.found
     }
 
     /// Reads the arguments as one Python literal and translates them to JSON.

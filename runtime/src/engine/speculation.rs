@@ -5,39 +5,58 @@
 
 use super::cursor::Cursor;
 use crate::limits::MAX_HELD;
-use crate::program::StateId;
+use crate::program::{StateId, is_special_token};
 
 /// Text that is held back, if any. Offsets count from the start of the text at hand.
 #[derive(Default)]
 pub(crate) struct Speculation {
     held: Option<Held>,
+    /// What the text should have gone on with, where it was seen not to fit.
+    pub(super) expected: String,
     /// Text before it was read twice already.
     retried: usize,
 }
 
 /// Text that looks like a call and is not one yet.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+pub(super) struct Held {
     /// Where the text begins that becomes plain text if it is no call after all.
-    text: usize,
+    pub(super) text: usize,
     /// Where the opening marker begins.
-    marker: usize,
+    pub(super) marker: usize,
+    /// Where the opening marker ends; `marker` if no marker opened it.
+    opened: usize,
+    /// Where the text was seen not to fit, if the closer of a broken call is looked for since.
+    broken: Option<usize>,
     /// The state that goes on with the plain text then.
     state: StateId,
 }
 
 impl Speculation {
-    /// A call may begin with the marker at `marker`; the text before its layout ends at `text`. If it is none, `state` goes
-    /// on. Does nothing if text is held back already.
-    pub(super) fn begin(&mut self, text: usize, marker: usize, state: StateId) {
+    /// A call may begin with the marker from `marker` to `opened`; the text before its layout ends at `text`. If it is none,
+    /// `state` goes on. Does nothing if text is held back already.
+    pub(super) fn begin(&mut self, text: usize, marker: usize, opened: usize, state: StateId) {
         if self.held.is_none() {
-            self.held = Some(Held { text, marker, state });
+            self.held = Some(Held { text, marker, opened, broken: None, state });
         }
     }
 
-    /// It is a call.
-    pub(super) fn confirm(&mut self) {
-        self.held = None;
+    /// It is a call. Returns where its opening marker begins, if text was held back.
+    pub(super) fn confirm(&mut self) -> Option<usize> {
+        self.held.take().map(|held| held.marker)
+    }
+
+    /// The text does not fit. If it begins with a special token, it is a broken call and no prose, provided that its closer
+    /// follows. Returns whether the closer has to be looked for.
+    pub(super) fn breaks_off(&mut self, text: &[u8], cursor: &Cursor) -> bool {
+        let Some(held) = &mut self.held else { return false };
+        // In prose, a blank or punctuation follows a token that is mentioned.
+        let mentioned = text.get(cursor.marker_end).is_some_and(|next| b" .,;:!?'\"`)".contains(next));
+        if held.broken.is_some() || mentioned || !is_special_token(held.opener(text)) {
+            return false;
+        }
+        held.broken = Some(cursor.looked_at());
+        true
     }
 
     /// Whether text is held back.
@@ -61,14 +80,26 @@ impl Speculation {
         if let Some(held) = &mut self.held {
             held.text -= count;
             held.marker -= count;
+            held.opened -= count;
+            held.broken = held.broken.map(|at| at.saturating_sub(count));
         }
+    }
+
+    /// The text that is held back, which is settled now.
+    pub(super) fn take(&mut self) -> Option<Held> {
+        self.held.take()
+    }
+
+    /// The state that goes on if the text is no call.
+    pub(super) fn state(&self) -> Option<StateId> {
+        self.held.map(|held| held.state)
     }
 
     /// The text does not fit: takes the cursor back to its start. Returns the state that reads it as plain text; `None` if
     /// nothing was held back.
     pub(super) fn give_up(&mut self, cursor: &mut Cursor) -> Option<StateId> {
         let held = self.held.take()?;
-        let mismatch = cursor.looked_at().max(held.marker + 1);
+        let mismatch = cursor.looked_at().max(held.broken.unwrap_or(0)).max(held.marker + 1);
         // The text is read again once, so that a marker inside it is found. After that it is just text.
         let from = if held.marker < self.retried {
             self.retried.min(mismatch).max(held.marker + 1)
@@ -78,5 +109,12 @@ impl Speculation {
         };
         cursor.go_back(held.text, from);
         Some(held.state)
+    }
+}
+
+impl Held {
+    /// The opening marker in the text at hand.
+    pub(super) fn opener<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        text.get(self.marker..self.opened).unwrap_or_default()
     }
 }

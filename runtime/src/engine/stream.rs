@@ -17,7 +17,7 @@ use crate::program::{Entry, ModelInfo, Program, StateId};
 /// However the text is cut, the events add up to the same message, and no event is taken back.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # use unjinja_runtime::{Interpreter, abi_3::*};
 /// # static END: Markers = Markers::new(const { &[Marker::new("</think>")] });
 /// # static TO_CONTENT: &[Transition] = &[Transition::new("reasoning.end", const { &[Action::CloseReasoning] }, StateId(0))];
 /// # static PROGRAM: Program = Program::new(
@@ -96,6 +96,8 @@ impl<M: Machine> Stream<M> {
         if waiting.is_some() || end < text.len() {
             return self.core.pass_and_wait(text, end, sink);
         }
+        memory.emitter.base += text.len() as i64;
+        memory.emitter.last = text.as_bytes().last().copied().unwrap_or_default();
         sink(memory.fast_path.event(text));
     }
 
@@ -135,7 +137,12 @@ impl Core {
 
     // These two take the sink by its type and not behind a pointer: the calls cost much for short pieces of a value.
     fn push_slowly(&mut self, machine: &dyn Machine, text: &str, sink: &mut impl FnMut(Event<'_>)) {
-        if !self.run.memory.read_piece(text, &mut self.carry, sink) {
+        let before = self.carry.len();
+        let done = self.run.memory.read_piece(text, &mut self.carry, sink);
+        // What waited may have been sent in any case.
+        let read = if done { text.len() } else { 0 };
+        self.run.memory.emitter.base += (before + read) as i64 - self.carry.len() as i64;
+        if !done {
             self.push(machine, Chunk::Text(text), sink);
         }
     }
@@ -145,6 +152,7 @@ impl Core {
     #[inline]
     fn pass_and_wait(&mut self, text: &str, end: usize, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.run.memory;
+        memory.emitter.base += (self.carry.len() + end) as i64;
         let (text, rest) = text.split_at(end);
         memory.join(&self.carry, text);
         memory.send_and_wait(rest, &mut self.carry, sink);
@@ -205,6 +213,8 @@ impl Run {
         for text in [read, rest, &options.continue_from] {
             written.extend_from_slice(text.as_bytes());
         }
+        run.memory.emitter.base = -(written.len() as i64);
+        run.memory.emitter.begun = read.len();
         run
     }
 
@@ -223,7 +233,7 @@ impl Run {
         loop {
             match machine.step(state, &mut io) {
                 Flow::Go(next) => state = next,
-                Flow::Mismatch => match io.give_up() {
+                Flow::Mismatch => match io.give_up(machine.program(), state) {
                     Some(next) => state = next,
                     None => {
                         io.end_call_incomplete();
@@ -232,12 +242,16 @@ impl Run {
                 },
                 Flow::Wait if !last => break,
                 Flow::Wait => {
-                    if let Some(next) = io.give_up() {
+                    if io.break_off(machine.program(), state) {
+                        state = machine.program().content;
+                    }
+                    if let Some(next) = io.give_up(machine.program(), state) {
                         state = next;
                         continue;
                     }
                     machine.end(state, &mut io);
                     io.settle();
+                    io.note_request(machine.program());
                     break;
                 }
             }
@@ -288,7 +302,7 @@ fn last_of(text: &str, part: &str) -> Option<usize> {
 /// Parses a whole output. Bytes that are not UTF-8 become U+FFFD, with a diagnostic.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # use unjinja_runtime::{Interpreter, abi_3::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
@@ -310,7 +324,7 @@ pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: 
 /// translated is allocated.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # use unjinja_runtime::{Interpreter, abi_3::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
@@ -381,7 +395,7 @@ const HEAD: usize = 256;
 /// Any model's parser.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_2::*};
+/// # use unjinja_runtime::{Interpreter, abi_3::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },

@@ -3,7 +3,7 @@
 use crate::inline_string::InlineString;
 use crate::program::Markers;
 use crate::readers::call_object::CallObject;
-use crate::readers::json::Scanner;
+use crate::readers::json::{Scanner, Unescaper};
 use crate::readers::tagged::TaggedReader;
 use crate::readers::{python, quote_tokens};
 
@@ -13,6 +13,8 @@ pub(crate) struct ValueReaders {
     /// Which of them is in the middle of a value.
     pub(super) reading: Reading,
     pub(super) json: Scanner,
+    /// Decodes arguments that are a text with JSON in it, while `json` looks for its end.
+    pub(super) unescaper: Unescaper,
     pub(super) python: python::Translator,
     pub(super) quote_tokens: quote_tokens::Translator,
     pub(super) object: CallObject,
@@ -48,6 +50,10 @@ pub(super) enum Reading {
     #[default]
     Nothing,
     Json,
+    /// No reader: the arguments are no JSON.
+    NoJson,
+    /// JSON in a JSON string.
+    JsonText,
     Python,
     QuoteTokens,
     Object,

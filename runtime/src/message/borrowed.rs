@@ -22,6 +22,8 @@ pub struct BorrowedMessage<'t> {
     pub content: Cow<'t, str>,
     /// The tools that the model called, in the order of the output.
     pub tool_calls: Vec<BorrowedToolCall<'t>>,
+    /// Broken markup; see [`Message::unparsed`].
+    pub unparsed: Cow<'t, str>,
     /// What was unusual about the output: first what concerns each call, in their order, then the rest.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -52,6 +54,7 @@ impl<'t> BorrowedMessage<'t> {
             reasoning_content: self.reasoning_content.into_owned(),
             content: self.content.into_owned(),
             tool_calls: self.tool_calls.into_iter().map(call).collect(),
+            unparsed: self.unparsed.into_owned(),
             diagnostics: self.diagnostics,
         }
     }
@@ -99,6 +102,7 @@ impl<'t> Pieces<'_, 't> {
         match event {
             Event::Reasoning(text) => append(&mut message.reasoning_content, place, text),
             Event::Content(text) => append(&mut message.content, place, text),
+            Event::Unparsed(text) => append(&mut message.unparsed, place, text),
             Event::ToolCallStart { name, id, .. } => {
                 let (id, name) = (id.map(|id| place.borrowed(id)), place.borrowed(name));
                 message.tool_calls.push(BorrowedToolCall { id, name, ..BorrowedToolCall::default() });

@@ -9,6 +9,8 @@ pub enum Channel {
     Content,
     /// The chain of thought.
     Reasoning,
+    /// Broken markup, which is neither.
+    Unparsed,
 }
 
 /// One piece of a message. Pieces come in the order of the text and are never taken back.
@@ -36,6 +38,8 @@ pub enum Event<'a> {
     Reasoning(&'a str),
     /// More of the answer.
     Content(&'a str),
+    /// More broken markup, if [`Unparsed::Separate`](crate::Unparsed::Separate) was asked for. Otherwise it is content.
+    Unparsed(&'a str),
     /// A tool call whose name is complete.
     ToolCallStart {
         /// Position among the calls of this message, from 0.
@@ -84,6 +88,7 @@ impl Message {
         match event {
             Event::Reasoning(text) => self.reasoning_content.push_str(text),
             Event::Content(text) => self.content.push_str(text),
+            Event::Unparsed(text) => self.unparsed.push_str(text),
             Event::ToolCallStart { name, id, .. } => self.tool_calls.push(ToolCall {
                 id: id.map(str::to_owned),
                 name: (*name).to_owned(),

@@ -19,6 +19,9 @@ impl Serialize for Message {
         if !self.tool_calls.is_empty() {
             map.serialize_entry("tool_calls", &self.tool_calls)?;
         }
+        if !self.unparsed.is_empty() {
+            map.serialize_entry("unparsed", &self.unparsed)?;
+        }
         map.end()
     }
 }
@@ -40,6 +43,7 @@ impl<'de> Deserialize<'de> for Message {
             reasoning_content: reasoning.unwrap_or_default().to_owned(),
             content: content(object)?,
             tool_calls: calls,
+            unparsed: text(object, "unparsed")?.unwrap_or_default().to_owned(),
             diagnostics: Vec::new(),
         })
     }
@@ -114,13 +118,23 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 
 impl DiagnosticKind {
     /// Every kind.
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::UnknownTool,
         Self::MalformedArguments,
         Self::IncompleteCall,
         Self::InvalidUtf8,
         Self::ArgumentTypeMismatch,
         Self::ParallelCall,
+        Self::AbandonedCall,
+        Self::StrayMarker,
+        Self::UnexpectedText,
+        Self::UnknownMember,
+        Self::MissingMarker,
+        Self::SpecialToken,
+        Self::NoCallsInFormat,
+        Self::UnknownArgument,
+        Self::RepeatedTool,
+        Self::ArgumentsAsText,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -131,6 +145,16 @@ impl DiagnosticKind {
             Self::InvalidUtf8 => "invalid_utf8",
             Self::ArgumentTypeMismatch => "argument_type_mismatch",
             Self::ParallelCall => "parallel_call",
+            Self::AbandonedCall => "abandoned_call",
+            Self::StrayMarker => "stray_marker",
+            Self::UnexpectedText => "unexpected_text",
+            Self::UnknownMember => "unknown_member",
+            Self::MissingMarker => "missing_marker",
+            Self::SpecialToken => "special_token",
+            Self::NoCallsInFormat => "no_calls_in_format",
+            Self::UnknownArgument => "unknown_argument",
+            Self::RepeatedTool => "repeated_tool",
+            Self::ArgumentsAsText => "arguments_as_text",
         }
     }
 }
@@ -160,8 +184,14 @@ impl Serialize for Diagnostic {
         if let Some(call) = self.call {
             map.serialize_entry("call", &call)?;
         }
+        if let Some(at) = self.at {
+            map.serialize_entry("at", &at)?;
+        }
         if !self.detail.is_empty() {
             map.serialize_entry("detail", &self.detail)?;
+        }
+        if !self.expected.is_empty() {
+            map.serialize_entry("expected", &self.expected)?;
         }
         map.end()
     }
@@ -172,14 +202,14 @@ impl<'de> Deserialize<'de> for Diagnostic {
         let value = Value::deserialize(deserializer)?;
         let object = object(&value, "a diagnostic")?;
         let kind = text(object, "kind")?.ok_or_else(|| D::Error::custom("the diagnostic's `kind` is missing"))?;
-        let call = match field(object, "call") {
-            None => None,
-            Some(value) => match value.as_u64().and_then(|at| usize::try_from(at).ok()) {
-                Some(at) => Some(at),
-                None => return Err(D::Error::custom(format_args!("`call` is {value}, and must be a position"))),
-            },
-        };
-        Ok(Self { kind: kind_called(kind)?, call, detail: text(object, "detail")?.unwrap_or_default().to_owned() })
+        let owned = |key: &str| text(object, key).map(|text| text.unwrap_or_default().to_owned());
+        Ok(Self {
+            kind: kind_called(kind)?,
+            call: position(object, "call")?,
+            at: position(object, "at")?,
+            detail: owned("detail")?,
+            expected: owned("expected")?,
+        })
     }
 }
 
@@ -188,6 +218,12 @@ impl<'de> Deserialize<'de> for Diagnostic {
 /// A field that is present and not null.
 fn field<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     object.get(key).filter(|value| !value.is_null())
+}
+
+fn position<E: Error>(object: &Map<String, Value>, key: &str) -> Result<Option<usize>, E> {
+    let Some(value) = field(object, key) else { return Ok(None) };
+    let at = value.as_u64().and_then(|at| usize::try_from(at).ok());
+    at.map(Some).ok_or_else(|| E::custom(format_args!("`{key}` is {value}, and must be a position")))
 }
 
 fn text<'v, E: Error>(object: &'v Map<String, Value>, key: &str) -> Result<Option<&'v str>, E> {

@@ -12,7 +12,8 @@ use super::text::{List, Text};
 /// | `{"type": "function", "id": "1", "function": {"name": "f", "arguments": {…}}}` | `function` | `name` | `arguments` | `id` |
 /// | `{"f": {…}}`, with `name_is_key` | | | | |
 ///
-/// Keys may come in any order. Unknown keys are skipped.
+/// Keys may come in any order. If the arguments do not stand under their key, the other usual keys for them are read.
+/// Unknown keys are skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallShape {
     /// The key of a nested object that contains the name and the arguments; empty if they are not nested.
@@ -25,7 +26,7 @@ pub struct CallShape {
     pub id_field: Text,
     /// The first key is the name and its value the arguments.
     pub name_is_key: bool,
-    /// The object is a Python dict, which [`call_dict`](crate::abi_2::Io::call_dict) reads.
+    /// The object is a Python dict, which [`call_dict`](crate::abi_3::Io::call_dict) reads.
     pub python: bool,
     /// Other keys that the format writes.
     pub keys: List<Text>,
@@ -34,14 +35,20 @@ pub struct CallShape {
     /// The template writes the arguments as JSON text in a string. Only grammars need to know.
     pub args_as_text: bool,
     /// No marker announces the call. Only an offered name makes the object a call, and before the name only the keys
-    /// above may come.
+    /// above and short values may come.
     pub strict: bool,
 }
+
+/// The usual keys of arguments.
+const USUAL_ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
 impl CallShape {
     /// The role of a key at a depth, which counts braces from 1.
     pub(crate) fn role(&self, key: &[u8], depth: u8) -> Role {
+        // Models write white space into keys.
+        let key = key.trim_ascii();
         let is = |field: &str| !field.is_empty() && key == field.as_bytes();
+        let usual = || USUAL_ARGUMENTS.iter().any(|usual| is(usual)) && !self.keys.iter().any(|known| is(known));
         let nested = depth > 1 || self.function_field.is_empty();
         match () {
             () if is(&self.id_field) => Role::Id,
@@ -55,23 +62,20 @@ impl CallShape {
                 }
             }
             () if nested && is(&self.args_field) => Role::Arguments,
+            () if nested && !self.args_field.is_empty() && usual() => Role::UsualArguments,
+            () if self.id_field.is_empty() && !self.keys.iter().any(|known| is(known)) && is("id") => Role::Id,
             () => Role::Other,
         }
+    }
+
+    /// Whether a key with no meaning of its own is usual in a call.
+    pub(crate) fn is_syntax(&self, key: &[u8]) -> bool {
+        key == b"type" || (self.announced && key == self.name_field.as_bytes())
     }
 
     /// Whether the format writes this key.
     pub(crate) fn is_known(&self, key: &[u8], depth: u8) -> bool {
         self.role(key, depth) != Role::Other || self.keys.iter().any(|known| known.as_bytes() == key)
-    }
-
-    /// Whether a key with this beginning may be one that the format writes.
-    pub(crate) fn knows(&self, beginning: &[u8]) -> bool {
-        let fields = [&self.function_field, &self.name_field, &self.args_field, &self.id_field];
-        self.name_is_key
-            || fields
-                .into_iter()
-                .chain(&*self.keys)
-                .any(|field| !field.is_empty() && field.as_bytes().starts_with(beginning))
     }
 }
 
@@ -81,6 +85,8 @@ pub(crate) enum Role {
     Name,
     NameAsKey,
     Arguments,
+    /// Arguments under another usual key, if the value is an object.
+    UsualArguments,
     Id,
     Function,
     #[default]

@@ -72,6 +72,12 @@ pub(crate) struct CallObject {
     has_arguments: bool,
     has_function: bool,
     malformed: bool,
+    /// The member is unknown, and no marker announced the call: only a short value may come.
+    short_only: bool,
+    /// How many bytes such members took.
+    unknown: usize,
+    /// The keys of members that the format does not know, each behind a zero byte, until they are reported.
+    unknown_keys: Vec<u8>,
 }
 
 /// The places of name and id in the given bytes, as start and end.
@@ -113,6 +119,10 @@ enum At {
     Lost,
 }
 
+/// The most bytes of unknown members before the name, in an object that no marker announces. They are held back, and for
+/// nothing if the object is an answer.
+const MOST_UNKNOWN: usize = 128;
+
 /// What a step did.
 enum Step {
     Taken(usize),
@@ -141,6 +151,9 @@ impl CallObject {
         self.has_arguments = false;
         self.has_function = false;
         self.malformed = false;
+        self.short_only = false;
+        self.unknown = 0;
+        self.unknown_keys.clear();
     }
 
     /// Takes the next bytes of an object, up to the first thing to report. Returns what that is, and how many bytes
@@ -168,7 +181,15 @@ impl CallObject {
         while let Some(&byte) = bytes.get(taken) {
             let step = match self.at {
                 At::InKey => self.in_key::<S>(shape, &bytes[taken..]),
-                At::InValue => self.in_value::<S>(&bytes[taken..], from.saturating_sub(taken), stops),
+                At::InValue => {
+                    let rest = &bytes[taken..];
+                    let room = if self.short_only { MOST_UNKNOWN.saturating_sub(self.unknown) } else { rest.len() };
+                    if room == 0 {
+                        Step::Bad
+                    } else {
+                        self.in_value::<S>(&rest[..room.min(rest.len())], from.saturating_sub(taken), stops)
+                    }
+                }
                 At::Done => return (Part::Done, taken),
                 At::Lost => return (Part::Mismatch, taken),
                 _ if is_space(byte) => Step::Taken(1),
@@ -176,7 +197,10 @@ impl CallObject {
                 _ => self.structure::<S>(byte),
             };
             match step {
-                Step::Taken(count) => taken += count,
+                Step::Taken(count) => {
+                    taken += count;
+                    self.unknown += if self.short_only { count } else { 0 };
+                }
                 Step::Last => return (Part::Done, taken + 1),
                 Step::Again => {}
                 Step::Report(part, count) => return (part, taken + count),
@@ -246,6 +270,11 @@ impl CallObject {
         self.at == At::Done
     }
 
+    /// The keys of members that the format does not know, each behind a zero byte. They are reported once.
+    pub(crate) fn unknown_keys(&mut self) -> Option<Vec<u8>> {
+        (self.named && !self.unknown_keys.is_empty()).then(|| std::mem::take(&mut self.unknown_keys))
+    }
+
     /// Whether the object or its arguments broke a rule so far.
     pub(crate) fn malformed(&self) -> bool {
         let reading = matches!(self.at, At::InKey | At::InValue);
@@ -285,6 +314,11 @@ impl CallObject {
                 self.go(At::Key)
             }
             At::Value if self.role == Role::Function || (self.role == Role::Name && !quote) => Step::Bad,
+            At::Value if self.short_only && matches!(byte, b'{' | b'[') => Step::Bad,
+            At::Value if self.role == Role::UsualArguments => {
+                self.role = if byte == b'{' { Role::Arguments } else { Role::Other };
+                self.again(At::Value)
+            }
             At::Value if begins => self.value::<S>(),
             // Everything below is malformed.
             _ if !self.named => Step::Bad,
@@ -392,9 +426,6 @@ impl CallObject {
         if !self.named && (self.too_long || self.reader.malformed()) {
             return Step::Bad;
         }
-        if !self.named && shape.strict && !shape.knows(self.text.as_bytes()) {
-            return Step::Bad;
-        }
         let Progress::Done(count) = progress else { return Step::Taken(1) };
         self.malformed |= self.reader.malformed();
         self.end_key(shape, count)
@@ -403,15 +434,19 @@ impl CallObject {
     fn end_key(&mut self, shape: &CallShape, count: usize) -> Step {
         let key = self.text.as_bytes();
         let role = if self.too_long { Role::Other } else { shape.role(key, self.depth) };
-        if shape.strict && !self.named && !shape.is_known(key, self.depth) {
-            return Step::Bad;
+        let is_known = shape.is_known(key, self.depth);
+        self.short_only = shape.strict && !self.named && !is_known;
+        let unknown = role == Role::Other && !is_known && !shape.is_syntax(key);
+        if unknown && !self.too_long && self.unknown_keys.len() < MAX_NAME {
+            self.unknown_keys.push(0);
+            self.unknown_keys.extend_from_slice(key);
         }
         if role == Role::NameAsKey && !self.named && !is_name(key) {
             return Step::Bad;
         }
         let again = match role {
             Role::Name | Role::NameAsKey => self.named,
-            Role::Arguments => self.has_arguments,
+            Role::Arguments | Role::UsualArguments => self.has_arguments,
             Role::Function => self.has_function,
             Role::Id => self.has_id,
             Role::Other => false,

@@ -4,7 +4,9 @@
 //! Whatever the bytes are, the JSON is well-formed once the value is complete. What breaks the rules is flagged and
 //! corrected in the simplest way.
 
-use memchr::{memchr, memchr2};
+mod unquoted;
+
+use memchr::{memchr, memchr3};
 
 use crate::byte_set::ByteSet;
 use crate::readers::json::{MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, escape_bytes_into};
@@ -28,7 +30,8 @@ const MAX_KEY_SPACE: usize = 64;
 /// * An array is `[value,value]`.
 /// * Numbers are JSON's; `true`, `false` and `null` are read as JSON and as Python spells them.
 /// * JSON's own strings are strings too.
-/// * Any other word becomes a string, and is malformed.
+/// * What models write and templates do not is malformed: any other text, which is a string up to the next key or the closing
+///   bracket; strings in single quotes; `=` before a quote token for a colon.
 ///
 /// White space and a comma too many before a closing bracket do not matter. Separators are written as `", "` and
 /// `": "`. Bytes that are not UTF-8 become U+FFFD, and are malformed; every call writes whole characters. Strings and
@@ -44,8 +47,13 @@ pub(crate) struct Translator {
     nesting: Nesting,
     /// This many bytes of a quote token were read and are held back.
     matched: usize,
-    /// The number or literal that is being read. In a bare key: white space that may be its end.
+    /// The number or literal that is being read. In a bare key: white space that may be its end. In a word: the white space or
+    /// comma behind it, and what may be the next key. Between single quotes: the quote that may be the last one.
     token: Vec<u8>,
+    /// Round brackets that are open in the word.
+    brackets: usize,
+    /// The last value stood between single quotes.
+    single: bool,
     /// How far it is a valid number.
     number: Option<Number>,
     /// Reads JSON's strings.
@@ -79,8 +87,16 @@ enum At {
     After,
     /// What may be a number or literal.
     Token,
-    /// A word that is neither.
+    /// Text that is neither.
     Word,
+    /// Behind white space or a comma in such text: perhaps in the next key.
+    Gap,
+    /// Between single quotes.
+    Single,
+    /// Behind what may be the last single quote.
+    SingleEnd,
+    /// Behind an equals sign in a bare key.
+    Equals,
     /// Between quote tokens.
     Text,
     /// In a JSON string.
@@ -132,12 +148,26 @@ impl Translator {
                 out.extend_from_slice(word.map_or(&self.token, |(_, json)| &json[..self.token.len()]));
                 self.token.clear();
             }
-            At::Word if outermost => self.end_string(out),
+            At::Word | At::Gap if outermost => {
+                if self.gap_has_text() {
+                    self.held_text(out);
+                }
+                self.token.clear();
+                self.end_string(out);
+            }
+            At::Gap | At::SingleEnd => {
+                self.held_text(out);
+                self.end_text(out);
+            }
+            At::Equals => {
+                self.key_text(b"=", out);
+                self.end_text(out);
+            }
             At::Text => {
                 self.text(held, out);
                 self.end_text(out);
             }
-            At::Word | At::Json | At::BareKey => self.end_text(out),
+            At::Word | At::Json | At::BareKey | At::Single => self.end_text(out),
             _ => {}
         }
         self.at == At::Done
@@ -188,13 +218,29 @@ impl Translator {
                 }
                 count
             }
-            At::Word => {
-                let end = rest.iter().position(|&byte| !goes_on(quote, byte));
-                self.text(&rest[..end.unwrap_or(rest.len())], out);
-                if end.is_some() {
-                    self.end_string(out);
+            At::Word => self.word(quote, rest, out),
+            At::Gap => self.gap(quote, byte, out),
+            At::Single => {
+                let plain = memchr(b'\'', rest).unwrap_or(rest.len());
+                self.text(&rest[..plain], out);
+                if plain < rest.len() {
+                    self.token.push(b'\'');
+                    self.at = At::SingleEnd;
                 }
-                end.unwrap_or(rest.len())
+                (plain + 1).min(rest.len())
+            }
+            At::SingleEnd => self.single_end(quote, byte, out),
+            At::Equals => {
+                self.at = At::BareKey;
+                if quote.first() == Some(&byte) {
+                    self.malformed = true;
+                    self.token.clear();
+                    self.end_string(out);
+                    self.structure(Sign::Byte(b':'), out);
+                } else {
+                    self.key_text(b"=", out);
+                }
+                0
             }
             At::Done => 0,
             // Between values no string begins: a bracket there closes, even if the token begins like it.
@@ -273,7 +319,10 @@ impl Translator {
             Sign::Byte(byte) => (is_word(byte) && byte != b':', matches!(byte, b'}' | b']')),
         };
         let comma = sign == Sign::Byte(b',');
+        let behind_single = std::mem::take(&mut self.single);
         match self.at {
+            // A quote token that closes what a single quote has closed.
+            At::After if behind_single && sign == Sign::Quote => 1,
             At::Before if !begins => {
                 self.malformed = true;
                 self.again(At::Done)
@@ -284,7 +333,8 @@ impl Translator {
                 self.value(sign, out)
             }
             At::Key if !closes && !comma => self.key(sign, out),
-            At::Colon if sign == Sign::Byte(b':') => {
+            At::Colon if matches!(sign, Sign::Byte(b':' | b'=')) => {
+                self.malformed |= sign == Sign::Byte(b'=');
                 out.extend_from_slice(b": ");
                 self.go(At::Value)
             }
@@ -342,6 +392,12 @@ impl Translator {
             Sign::Quote | Sign::Byte(b'"') => return self.string(sign, out),
             Sign::Byte(b'{') => (OBJECT, b'{', At::Key),
             Sign::Byte(b'[') => (ARRAY, b'[', At::Item),
+            Sign::Byte(b'\'') => {
+                self.malformed = true;
+                self.token.clear();
+                out.push(b'"');
+                return self.go(At::Single);
+            }
             Sign::Byte(_) => {
                 self.token.clear();
                 return self.again(At::Token);
@@ -410,6 +466,7 @@ impl Translator {
     fn begin_word(&mut self, out: &mut Vec<u8>) {
         self.malformed = true;
         self.at = At::Word;
+        self.brackets = 0;
         out.push(b'"');
         self.held_text(out);
     }
@@ -424,9 +481,13 @@ impl Translator {
 
     /// Takes text of a bare key, up to the byte that ends it.
     fn bare_key(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let end = memchr2(b':', b'}', bytes);
+        let end = memchr3(b':', b'}', b'=', bytes);
         let stretch = &bytes[..end.unwrap_or(bytes.len())];
         self.key_text(stretch, out);
+        if end.is_some_and(|end| bytes[end] == b'=') {
+            self.at = At::Equals;
+            return stretch.len() + 1;
+        }
         if end.is_some() {
             self.token.clear();
             self.end_string(out);

@@ -58,6 +58,8 @@ pub enum Piece {
     Reasoning(String),
     /// Content, all fragments that followed one another.
     Content(String),
+    /// Broken markup, all fragments that followed one another.
+    Unparsed(String),
     /// A call was announced: its index, name, and id as far as it was known.
     Start(usize, String, Option<String>),
     /// The id of a call that was announced without.
@@ -102,11 +104,13 @@ impl Transcript {
         match (event, last) {
             (Event::Reasoning(text), Some(Piece::Reasoning(all))) => all.push_str(text),
             (Event::Content(text), Some(Piece::Content(all))) => all.push_str(text),
+            (Event::Unparsed(text), Some(Piece::Unparsed(all))) => all.push_str(text),
             (Event::ToolCallArguments { index, json }, Some(Piece::Arguments(of, all))) if of == index => {
                 all.push_str(json);
             }
             (Event::Reasoning(text), _) => self.events.push(Piece::Reasoning((*text).to_owned())),
             (Event::Content(text), _) => self.events.push(Piece::Content((*text).to_owned())),
+            (Event::Unparsed(text), _) => self.events.push(Piece::Unparsed((*text).to_owned())),
             (Event::ToolCallStart { index, name, id }, _) => {
                 self.events.push(Piece::Start(*index, (*name).to_owned(), id.map(str::to_owned)));
             }
@@ -137,7 +141,7 @@ impl Transcript {
 /// one.
 fn misplaced(event: &Event<'_>, open: &mut Option<usize>, announced: usize) -> Option<&'static str> {
     match event {
-        Event::Reasoning("") | Event::Content("") | Event::ToolCallArguments { json: "", .. } => {
+        Event::Reasoning("") | Event::Content("") | Event::Unparsed("") | Event::ToolCallArguments { json: "", .. } => {
             return Some("no empty fragments");
         }
         Event::Reasoning(_) | Event::Content(_) if open.is_some() => return Some("no text inside a call"),

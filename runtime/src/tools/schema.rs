@@ -39,6 +39,11 @@ impl Arguments {
         self.named.is_empty() || self.find(argument).is_ok()
     }
 
+    /// Whether the schema has a place for an argument: names it, says what others are, or names none at all.
+    pub(super) fn has_place_for(&self, argument: &str) -> bool {
+        self.may_have(argument) || self.others != Types::UNKNOWN
+    }
+
     /// The position of a name, or the one where it has to be inserted.
     fn find(&self, name: &str) -> Result<usize, usize> {
         self.named.binary_search_by(|(known, _)| known.as_str().cmp(name))

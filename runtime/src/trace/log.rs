@@ -13,6 +13,8 @@ pub enum Taken {
     Content,
     /// The chain of thought.
     Reasoning,
+    /// Broken markup.
+    Unparsed,
     /// A function's name.
     FunctionName,
     /// A call's id.
@@ -33,6 +35,7 @@ impl Taken {
         match self {
             Taken::Content => "content",
             Taken::Reasoning => "reasoning",
+            Taken::Unparsed => "unparsed",
             Taken::FunctionName => "function_name",
             Taken::CallId => "call_id",
             Taken::ArgumentName => "argument_name",

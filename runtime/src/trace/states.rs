@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use crate::message::Channel;
 use crate::program::Confirm;
-use crate::program::{Action, ArgumentKind, Hole, Program, Transition};
+use crate::program::{Action, ArgumentKind, Hole, Origin, Program, Transition};
 
 /// One state of the machine that reads a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +35,9 @@ pub struct MarkerView {
     pub key: &'static str,
     /// Its text.
     pub text: String,
+    /// Whether no template writes it here: the parser only tolerates it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tolerated: bool,
     /// White space before it that belongs to it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub before: String,
@@ -55,6 +57,17 @@ pub struct MarkerView {
     pub next: String,
 }
 
+impl StateView {
+    /// The markers, each with how many tolerated ones follow it that come from the same key and lead to the same.
+    pub fn grouped(&self) -> impl Iterator<Item = (&MarkerView, usize)> {
+        let groups = self.markers.chunk_by(|one, other| {
+            let what = |marker: &MarkerView| (marker.key, marker.does.clone(), marker.next.clone(), marker.at_the_end);
+            one.tolerated && other.tolerated && what(one) == what(other)
+        });
+        groups.filter_map(|group| group.first().map(|first| (first, group.len() - 1)))
+    }
+}
+
 fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -69,6 +82,7 @@ pub fn states(program: &Program) -> Vec<StateView> {
         let markers = state.arrows().map(|(marker, transition)| MarkerView {
             key: transition.key,
             text: marker.core_for("NAME").into_owned(),
+            tolerated: transition.origin == Origin::Recovery,
             before: marker.before.to_string(),
             after: marker.after.to_string(),
             confirmed_by: match &marker.confirm {
@@ -85,7 +99,7 @@ pub fn states(program: &Program) -> Vec<StateView> {
         let entries = program.entries.iter().enumerate().filter(|(_, entry)| usize::from(entry.state.0) == index);
         StateView {
             name: state.name.to_string(),
-            reads: state.hole.as_ref().map_or("", reads),
+            reads: state.hole.as_ref().map_or("", Hole::what),
             markers: markers.collect(),
             otherwise: state.otherwise.as_ref().map(name),
             otherwise_does: state.otherwise.iter().flat_map(|step| step.actions.iter()).filter_map(does).collect(),
@@ -98,28 +112,11 @@ pub fn states(program: &Program) -> Vec<StateView> {
     order.into_iter().map(view).collect()
 }
 
-/// What a hole contains, in words.
-pub(super) fn reads(hole: &Hole) -> &'static str {
-    match hole {
-        Hole::Text(Channel::Content) => "content",
-        Hole::Text(Channel::Reasoning) => "reasoning",
-        Hole::Name => "a function's name",
-        Hole::Id => "a call's id",
-        Hole::ArgumentName => "an argument's name",
-        Hole::Value => "an argument's value as raw text",
-        Hole::Literal(quote) if quote.is_empty() => "an argument's value as a literal",
-        Hole::Literal(_) => "an argument's value as a literal with quote tokens",
-        Hole::Json => "arguments as a JSON object",
-        Hole::Python => "arguments as a Python dict",
-        Hole::Object(shape) if shape.python => "a call as a Python dict",
-        Hole::Object(_) => "a call as a JSON object",
-    }
-}
-
 /// What an action does, in words; empty if the parser does nothing.
 fn does(action: &Action) -> Option<String> {
     Some(match action {
         Action::Speculate => "hold back".to_owned(),
+        Action::HoldBack => "hold back what is no closer".to_owned(),
         Action::StartCall => "announce the call".to_owned(),
         Action::StartOffered => "announce the call if its name was offered".to_owned(),
         Action::StartLabelled { prefix, separator } => {
@@ -136,8 +133,11 @@ fn does(action: &Action) -> Option<String> {
         Action::EndArgument | Action::EndNestedArgument(_) => "end the argument".to_owned(),
         Action::EndCall => "end the call".to_owned(),
         Action::EndCallIncomplete => "end the call, incomplete".to_owned(),
+        Action::EndCalls => "end the calls".to_owned(),
         Action::OpenReasoning => "open reasoning".to_owned(),
         Action::CloseReasoning => "close reasoning".to_owned(),
+        Action::Unparsed | Action::OtherToken => "take it for broken markup".to_owned(),
+        Action::MissingMarker(text) => format!("report that {text:?} is missing"),
         Action::OpenContent | Action::CloseContent => return None,
     })
 }

@@ -3,8 +3,8 @@
 
 use fancy_regex::Regex;
 use serde_json::Value;
+use unjinja::{DiagnosticKind, Message, Tools};
 use unjinja::{Grammar, GrammarOptions, ToolChoice, Trigger};
-use unjinja::{Message, Tools};
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_render::Template;
 
@@ -59,8 +59,10 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
     if message.tool_calls.is_empty() {
         return Some("no call was read".to_owned());
     }
-    if !message.diagnostics.is_empty() {
-        return Some(format!("{:?}", message.diagnostics));
+    // A schema may allow arguments that it does not declare, and an answer any text.
+    let harmless = [DiagnosticKind::UnknownArgument, DiagnosticKind::SpecialToken, DiagnosticKind::StrayMarker];
+    if let Some(diagnostic) = message.diagnostics.iter().find(|diagnostic| !harmless.contains(&diagnostic.kind)) {
+        return Some(format!("{diagnostic:?}"));
     }
     for call in &message.tool_calls {
         if !call.complete {

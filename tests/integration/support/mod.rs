@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use unjinja::Interpreter;
 use unjinja::testing::Case;
-use unjinja::{DiagnosticKind, Options, Tools};
+use unjinja::{DiagnosticKind, Options, Tools, Unparsed};
 use unjinja_build::Templates;
 use unjinja_codegen::interpreter;
 use unjinja_spec::FormatSpec;
@@ -176,6 +176,7 @@ struct OwnCase {
     reasoning: String,
     #[serde(default)]
     content: String,
+    unparsed: Option<String>,
     #[serde(default)]
     diagnostics: Vec<String>,
     #[serde(default)]
@@ -206,6 +207,9 @@ impl OwnCase {
         if self.tools {
             options = options.tools(tools);
         }
+        if self.unparsed.is_some() {
+            options = options.unparsed(Unparsed::Separate);
+        }
         if let Some(on) = self.thinking {
             options = options.thinking(on);
         }
@@ -214,6 +218,9 @@ impl OwnCase {
         }
         let mut case =
             Case::new(&self.output).name(&id).options(&options).content(self.content).reasoning(self.reasoning);
+        if let Some(text) = self.unparsed {
+            case = case.unparsed(text);
+        }
         for call in self.call {
             case = match (call.arguments, call.text) {
                 (Some(arguments), None) => case.call(call.name, serde_json::from_str::<Value>(&arguments)?),

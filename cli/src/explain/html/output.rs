@@ -8,7 +8,7 @@ use crate::explain::model::{OutputView, SpanView, StopView};
 use crate::visible;
 
 /// How a piece of text can be read: the CSS class, and the label.
-const PIECES: [(&str, &str); 8] = [
+const PIECES: [(&str, &str); 9] = [
     ("content", "content"),
     ("reasoning", "reasoning"),
     ("function_name", "name"),
@@ -16,6 +16,7 @@ const PIECES: [(&str, &str); 8] = [
     ("arguments", "arguments"),
     ("call_id", "id"),
     ("syntax", "syntax"),
+    ("unparsed", "broken markup"),
     ("held", "held back"),
 ];
 

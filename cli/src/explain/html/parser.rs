@@ -90,7 +90,7 @@ pub(super) fn states(states: &[StateView]) -> String {
             inline(&state.name)
         );
         let link = |name: &str| format!("<a href=\"#state-{0}\"><code>{0}</code></a>", inline(name));
-        for marker in &state.markers {
+        for (marker, others) in state.grouped() {
             let mut notes = marker.does.clone();
             if !marker.confirmed_by.is_empty() {
                 notes.push(format!("if {} follows", marker.confirmed_by.join(" or ")));
@@ -101,8 +101,9 @@ pub(super) fn states(states: &[StateView]) -> String {
             notes.push(marker.key.to_owned());
             let _ = write!(
                 out,
-                "<li>{} → {} <span class=\"note\">{}</span></li>",
+                "<li>{}{} → {} <span class=\"note\">{}</span></li>",
                 value_text(&marker.text),
+                if others == 0 { String::new() } else { format!(" and {others} more") },
                 link(&marker.next),
                 inline(&notes.join(" · "))
             );

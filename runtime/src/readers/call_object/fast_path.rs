@@ -31,7 +31,7 @@ impl CallObject {
             }
             let (key, after) = usual_string::<S>(rest)?;
             let value = after_space(after_space(after).strip_prefix(b":")?);
-            let known = !shape.strict || shape.is_known(key, depth);
+            let known = shape.is_known(key, depth) || (!shape.strict && shape.is_syntax(key));
             rest = match shape.role(key, depth) {
                 _ if !known => return None,
                 Role::NameAsKey => {

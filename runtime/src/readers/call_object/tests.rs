@@ -173,6 +173,13 @@ fn reads_every_shape_in_every_order() {
         (by_key(), r#"{"f": {"a": "}"}}"#, r#"f({"a": "}"})"#),
         (by_key(), r#"{"name": {}}"#, "name({})"),
         (strict(), r#"{"id": "c", "arguments": {}, "name": "f", "x": 1}"#, "#c#f({})"),
+        // Short members that the format does not know may stand before the name.
+        (strict(), r#"{"title": "x", "n": 1, "ok": true, "name": "f", "arguments": {}}"#, "f({})"),
+        // Other usual keys hold the arguments too, if the value is an object and nothing else was read for them.
+        (FLAT, r#"{"name": "f", "parameters": {"a": 1}}"#, r#"f({"a": 1})"#),
+        (FLAT, r#"{"input": {"a": 1}, "name": "f"}"#, r#"f({"a": 1})"#),
+        (FLAT, r#"{"name": "f", "input": "x", "arguments": {"a": 1}}"#, r#"f({"a": 1})"#),
+        (FLAT, r#"{"name": "f", " arguments": {"a": 1}, "id ": "c"}"#, r#"f#c#({"a": 1})"#),
         (python(), "{'name': 'f', 'arguments': {'a': True, 'b': 'it\\'s', 'c': (1, None)}}", {
             r#"f({"a": true, "b": "it's", "c": [1, null]})"#
         }),
@@ -190,6 +197,7 @@ fn reads_every_shape_in_every_order() {
 #[test]
 fn says_where_it_is_no_call() {
     let long = format!(r#"{{"name": "{}""#, "x".repeat(257));
+    let long_member = format!(r#"{{"type": "{}", "name": "f"}}"#, "x".repeat(150));
     let long_key = format!(r#"{{"{}""#, "x".repeat(257));
     for (shape, text, at) in [
         (FLAT, "x", 0),
@@ -215,11 +223,10 @@ fn says_where_it_is_no_call() {
         (nested(), r#"{"name": "f", "arguments": {}}"#, 29),
         (by_key(), r#"{"": 1}"#, 2),
         (by_key(), r#"{"f"}"#, 4),
-        (strict(), r#"{"nx"#, 3),
-        (strict(), r#"{"nam": 1}"#, 5),
-        (strict(), r#"{"names": 1}"#, 6),
-        (strict(), r#"{"type": 1}"#, 2),
-        (strict(), r#"{"title": "x", "name": "f", "arguments": {}}"#, 2),
+        (strict(), r#"{"nx": {"a": 1}}"#, 7),
+        (strict(), r#"{"names": ["f"]}"#, 10),
+        (strict(), r#"{"type": 1}"#, 10),
+        (strict(), long_member.as_str(), 134),
     ] {
         check(&shape, text, "()", Progress::Stop(at), false);
     }

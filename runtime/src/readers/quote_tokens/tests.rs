@@ -137,14 +137,23 @@ fn mends_and_flags_what_breaks_the_rules() {
         ("{a:,b:}", r#"{"a": null, "b": null}"#),
         ("{~a~ 1,~b~~c~,~d~}", r#"{"a": 1, "b": "c", "d": null}"#),
         ("[1,,2}", "[1, 2]"),
-        ("[1:2 (3)]", r#"["1:2", 3]"#),
+        ("[1:2 (3)]", r#"["1:2 (3)"]"#),
+        ("{to:New York, NY, days:3}", r#"{"to": "New York, NY", "days": 3}"#),
+        ("{to:New York days:3}", r#"{"to": "New York days:3"}"#),
+        ("{to:a, b , c:d}", r#"{"to": "a, b", "c": "d"}"#),
+        ("{to:see http://x.y/z, }", r#"{"to": "see http://x.y/z"}"#),
+        ("[New York, Paris ]", r#"["New York", "Paris"]"#),
+        ("New York (NY)", r#""New York (NY)""#),
+        ("{a:'x',b:'it's' ,c:['\\s*\\w+']}", r#"{"a": "x", "b": "it's", "c": ["\\s*\\w+"]}"#),
+        ("{a:'x'~,b:'y'~}", r#"{"a": "x", "b": "y"}"#),
+        ("{a=~x~,b=c:1,~d~=2}", r#"{"a": "x", "b=c": 1, "d": 2}"#),
         ("[<x, <<|\"x, <~a~]", r#"["x", "x", "a"]"#),
         ("{{a:1}", r#"{"{a": 1}"#),
         ("{,a:1,,b:2}", r#"{"a": 1, "b": 2}"#),
         ("{a::1}", r#"{"a": 1}"#),
         ("[\"a\nb\", \"\\q\\ud83d\"]", "[\"a\\nb\", \"\\\\q\u{fffd}\"]"),
     ] {
-        let (out, end, done, malformed) = at_every_cut(QUOTE, format!("{} ", text.replace('~', QUOTE)).as_bytes());
+        let (out, end, done, malformed) = at_every_cut(QUOTE, format!("{}}}", text.replace('~', QUOTE)).as_bytes());
         assert_eq!(out, json, "{text}");
         assert!(is_json(json) && done && malformed, "{text}");
         assert_eq!(end, text.replace('~', QUOTE).len(), "{text}");

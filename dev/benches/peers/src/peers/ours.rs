@@ -1,6 +1,6 @@
 //! Ours: a compiled model's parser.
 
-use unjinja_runtime::abi_2::Machine;
+use unjinja_runtime::abi_3::Machine;
 use unjinja_runtime::{Event, Message, Options, Stream, Tools};
 
 use super::{Clock, Run, Runner, Stop};
