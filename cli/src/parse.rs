@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Leave the reasoning in the content, with its markers.
     #[arg(long)]
     keep_reasoning: bool,
+    /// Take calls in reasoning that is still open for text. Without it, a call ends the reasoning.
+    #[arg(long)]
+    no_calls_in_reasoning: bool,
     /// Where broken markup goes: into the content, or into a part of its own.
     #[arg(long, value_enum, default_value = "content", value_name = "WHERE")]
     unparsed: Where,
@@ -50,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "human")]
     format: ParseFormat,
     /// Read cases, one JSON object per line; write lines `{"id", "message", "diagnostics"}`.
-    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "unparsed", "no_parallel"])]
+    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "no_calls_in_reasoning", "unparsed", "no_parallel"])]
     jsonl: bool,
     /// With --jsonl: analyse the templates in this folder, with their overlays, and interpret the specs.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
@@ -106,6 +109,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let mut options =
         Options::new().extract_reasoning(!arguments.keep_reasoning).parallel_tool_calls(!arguments.no_parallel);
+    options = options.calls_end_reasoning(!arguments.no_calls_in_reasoning);
     if arguments.unparsed == Where::Separate {
         options = options.unparsed(Unparsed::Separate);
     }

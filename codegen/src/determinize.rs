@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use unjinja_runtime::abi_3::{
     Action, Channel, Confirm, Hole, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
+    is_special_token,
 };
 
 use unjinja_spec::MarkerKey;
@@ -342,9 +343,13 @@ impl Builder {
     fn exits(&self, hole: usize) -> Vec<Continuation> {
         let closure = self.graph.closure(self.targets[hole], self.last);
         let mut literals = closure.literals;
-        let plan::Hole { reads, until } = &self.graph.holes[hole];
+        let plan::Hole { reads, until, only_tokens } = &self.graph.holes[hole];
         if let Hole::Text(_) = reads {
-            literals.retain(|(_, literal, _)| until.contains(&self.graph.literals[*literal].role));
+            literals.retain(|(_, literal, _)| {
+                let Literal { role, core, .. } = &self.graph.literals[*literal];
+                let opens = *role != Role::CallOpen || !only_tokens || is_special_token(core.as_bytes());
+                until.contains(role) && opens
+            });
         }
         for continuation in &mut literals {
             continuation.0.splice(0..0, closure.eager.iter().cloned());
@@ -427,6 +432,7 @@ impl Builder {
                 take: !literal.peek,
                 named: literal.named,
                 names: names.into(),
+                line: literal.line,
             };
             let transition = transition(literal.key.as_str(), actions, next, literal.origin);
             let ends = |marker: &Marker| marker.confirm == Confirm::End;
@@ -521,8 +527,8 @@ impl Builder {
             cores.push("{".to_owned());
         }
         for (_, literal, _) in closure.literals {
-            let Literal { core, named, origin, .. } = &self.graph.literals[literal];
-            if *origin == Origin::Recovery {
+            let Literal { key, core, named, origin, .. } = &self.graph.literals[literal];
+            if *origin == Origin::Recovery && *key != MarkerKey::ArgumentsPunctuation {
                 continue;
             }
             // What stands before the name is enough.
@@ -545,8 +551,9 @@ fn yields(one: &Transition, other: &Transition) -> bool {
 
 /// A transition. One that ends an unclosed call or value is a recovery: no template writes it.
 fn transition(key: &'static str, actions: Vec<Action>, next: usize, origin: Origin) -> Transition {
-    let recovers =
-        |action: &Action| matches!(action, Action::EndCallIncomplete | Action::MissingMarker(_) | Action::HoldBack);
+    let recovers = |action: &Action| {
+        matches!(action, Action::EndCallIncomplete | Action::MissingMarker(_) | Action::HoldBack | Action::StartSplit)
+    };
     let origin = if actions.iter().any(recovers) { Origin::Recovery } else { origin };
     Transition { key, actions: actions.into(), next: StateId(next as u16), origin }
 }

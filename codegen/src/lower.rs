@@ -5,6 +5,7 @@
 
 mod arguments;
 mod build;
+mod fence;
 mod native;
 mod source;
 mod stray;
@@ -33,7 +34,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         if reasoning.ended_by_call {
             until.push(Role::CallOpen);
         }
-        let hole = Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Reasoning), until });
+        let hole = Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Reasoning), until, only_tokens: false });
         let close = sequence(vec![
             marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
             Expr::Action(Action::CloseReasoning),
@@ -60,12 +61,21 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     }
     parts.push(Expr::Hole(plan::Hole {
         reads: Hole::Text(Channel::Content),
-        until: vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray],
+        until: vec![
+            Role::ReasoningStart,
+            Role::ContentWrapper,
+            Role::CallOpen,
+            Role::TurnEnd,
+            Role::Stray,
+            Role::Fence,
+        ],
+        only_tokens: false,
     }));
     if spec.tools.format != ToolFormat::None {
         parts.push(sequence(vec![calls(spec), leftovers(spec), Expr::Action(Action::EndCalls)]));
     }
     parts.extend(stray::markers(spec));
+    parts.push(fence::code(spec));
     if spec.tools.format != ToolFormat::None {
         parts.push(stray::broken_call(spec));
     }

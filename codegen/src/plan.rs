@@ -68,6 +68,8 @@ pub struct Literal {
     pub named_next: bool,
     /// Whether it is recognised but not consumed; what follows reads it again.
     pub peek: bool,
+    /// Whether it counts only at the start of a line.
+    pub line: bool,
     /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.
     pub named: Option<usize>,
     /// Whether a template writes it.
@@ -93,6 +95,10 @@ pub enum Role {
     Stray,
     /// Ends a call that breaks off.
     Broken,
+    /// Opens a code fence.
+    Fence,
+    /// Closes a code fence.
+    FenceEnd,
 }
 
 /// A place that the model fills in.
@@ -102,10 +108,12 @@ pub struct Hole {
     pub reads: program::Hole,
     /// The roles of the literals that end free text; empty for anything but free text.
     pub until: Vec<Role>,
+    /// Whether a call opens in the text only with a special token.
+    pub only_tokens: bool,
 }
 
 impl From<program::Hole> for Hole {
     fn from(reads: program::Hole) -> Self {
-        Self { reads, until: Vec::new() }
+        Self { reads, until: Vec::new(), only_tokens: false }
     }
 }

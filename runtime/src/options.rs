@@ -30,6 +30,7 @@ pub struct Options {
     pub(crate) continue_from: String,
     pub(crate) extract_reasoning: bool,
     pub(crate) parallel_tool_calls: bool,
+    pub(crate) calls_end_reasoning: bool,
     pub(crate) unparsed: Unparsed,
     /// Makes the filter that the answer goes through.
     pub(crate) filter: Option<fn() -> Box<dyn Filter>>,
@@ -58,6 +59,7 @@ impl Default for Options {
             continue_from: String::new(),
             extract_reasoning: true,
             parallel_tool_calls: true,
+            calls_end_reasoning: true,
             unparsed: Unparsed::Content,
             filter: None,
         }
@@ -106,6 +108,13 @@ impl Options {
     /// a diagnostic.
     pub fn parallel_tool_calls(mut self, on: bool) -> Self {
         self.parallel_tool_calls = on;
+        self
+    }
+
+    /// Whether a call ends reasoning that is still open (the default), in formats that allow that. If not, markup of calls in
+    /// reasoning is text: a model that plans a call there does not make it.
+    pub fn calls_end_reasoning(mut self, on: bool) -> Self {
+        self.calls_end_reasoning = on;
         self
     }
 

@@ -377,6 +377,8 @@ pub enum Action {
     StartCall,
     /// The name is complete, and makes a call only if it was offered.
     StartOffered,
+    /// The name is complete, and makes a call only if it was offered, or if no tools were.
+    StartKnown,
     /// The label is complete, and makes a call. A label is an id that holds prefix, name, separator and index.
     StartLabelled {
         /// Text before the name.
@@ -384,6 +386,9 @@ pub enum Action {
         /// Text between the name and the index.
         separator: Text,
     },
+    /// The name is complete, and directly behind it that of the first argument: the marker between them is missing. It makes a
+    /// call if the function was offered and has that argument.
+    StartSplit,
     /// The call's id is complete.
     Id,
     /// An argument's name is complete.
@@ -401,6 +406,10 @@ pub enum Action {
     EndCallIncomplete,
     /// The calls are over, and perhaps text follows.
     EndCalls,
+    /// A code fence opens if it begins a line. In any case it is text.
+    OpenFence,
+    /// A code fence closes. It is text.
+    CloseFence,
     /// Reasoning begins.
     OpenReasoning,
     /// Reasoning ends.

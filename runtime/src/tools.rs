@@ -215,6 +215,12 @@ impl Tools {
         self.inner.arguments.get(tool).is_none_or(|arguments| arguments.may_have(argument))
     }
 
+    /// Whether the schema of the tool of this name names an argument.
+    pub(crate) fn declares(&self, tool: &str, argument: &str) -> bool {
+        let arguments = self.position(tool).and_then(|tool| self.inner.arguments.get(tool));
+        arguments.is_some_and(|arguments| arguments.names(argument))
+    }
+
     /// Whether the schema of the tool at a position has a place for an argument.
     pub(crate) fn has_place_for(&self, tool: usize, argument: &str) -> bool {
         self.inner.arguments.get(tool).is_none_or(|arguments| arguments.has_place_for(argument))

@@ -34,6 +34,8 @@ macro_rules! marker_keys {
             ArgumentsPunctuation,
             /// No marker: a special token that means nothing in an assistant's turn.
             OtherToken,
+            /// No marker: a code fence of Markdown in an answer.
+            CodeFence,
         }
 
         impl MarkerKey {
@@ -51,6 +53,7 @@ macro_rules! marker_keys {
                     MarkerKey::CallPunctuation => "tools",
                     MarkerKey::ArgumentsPunctuation => "tools.arguments",
                     MarkerKey::OtherToken => "tokens.other",
+                    MarkerKey::CodeFence => "content",
                 }
             }
         }
@@ -161,6 +164,7 @@ impl MarkerKey {
                 | MarkerKey::CallPunctuation
                 | MarkerKey::ArgumentsPunctuation
                 | MarkerKey::OtherToken
+                | MarkerKey::CodeFence
         )
     }
 }
@@ -371,7 +375,9 @@ mod tests {
         }
         assert!(MarkerKey::NAMES.is_sorted());
         assert!(MarkerKey::ALL.is_sorted());
-        for punctuation in [MarkerKey::CallPunctuation, MarkerKey::ArgumentsPunctuation, MarkerKey::OtherToken] {
+        for punctuation in
+            [MarkerKey::CallPunctuation, MarkerKey::ArgumentsPunctuation, MarkerKey::OtherToken, MarkerKey::CodeFence]
+        {
             assert!(punctuation.as_str().parse::<MarkerKey>().is_err(), "{punctuation} is no key of a spec");
         }
         let error = "tools.per_call_strat".parse::<MarkerKey>().map_err(|error| error.to_string());

@@ -49,7 +49,10 @@ impl FormatSpec {
             MarkerKey::AssistantStart => &self.turn.assistant_start,
             MarkerKey::TurnEnd => &self.turn.end,
             MarkerKey::UserStart => &self.turn.user_start,
-            MarkerKey::CallPunctuation | MarkerKey::ArgumentsPunctuation | MarkerKey::OtherToken => "",
+            MarkerKey::CallPunctuation
+            | MarkerKey::ArgumentsPunctuation
+            | MarkerKey::OtherToken
+            | MarkerKey::CodeFence => "",
         }
     }
 

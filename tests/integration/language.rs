@@ -220,6 +220,10 @@ fn the_parts_of_a_header_come_in_any_order() -> Result<(), Failure> {
         "<|channel|>aside to=find <|type|>json<|text|>",
         " to=find<|channel|>aside <|type|>json<|text|>",
         " to=find<|text|>",
+        // No template writes these words.
+        "<|channel|>aside to=find code<|text|>",
+        "<|channel|>aside to=find<|type|>JSON<|text|>",
+        "<|channel|>aside to=find <|type|>code<|text|>",
     ] {
         reads(&parsers, &format!("{header}{{\"city\": \"x\"}}<|call|>"), |case| {
             case.call("find", json!({"city": "x"}))
@@ -229,6 +233,10 @@ fn the_parts_of_a_header_come_in_any_order() -> Result<(), Failure> {
             case.reasoning("Hm.").call("find", json!({"city": "x"}))
         })?;
     }
+    // A header that another one interrupts is broken markup.
+    reads(&parsers, "<|channel|>aside to=find<|channel|>answer<|text|>Hi.", |case| {
+        case.content("<|channel|>aside to=findHi.").diagnostic(DiagnosticKind::AbandonedCall)
+    })?;
     reads(&parsers, "<|channel|>aside<|text|>One<|done|><|begin|><|channel|>answer <|type|>json<|text|>{}", |case| {
         case.content("One{}")
     })

@@ -21,12 +21,18 @@ const AFTER_VALUE: [MarkerKey; 4] =
 
 /// One argument: its name and its value.
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
+    let prefix = marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner);
+    sequence(vec![prefix, hole(Hole::ArgumentName), behind_name(spec)])
+}
+
+/// An argument from behind its name.
+pub(super) fn behind_name(spec: &Source<'_>) -> Expr {
     let tools = &spec.tools;
     let arguments = &tools.arguments;
     let inner = |key| marker(spec, key, Role::Inner);
     let python = tools.uses_python_dicts;
     let by_schema = ArgumentKind::BySchema { python };
-    let rest = if tools.format == ToolFormat::CallExpression {
+    if tools.format == ToolFormat::CallExpression {
         // With nothing between two arguments, a number ends where the next name begins.
         let apart = [&arguments.separator, &arguments.value_suffix, &arguments.name_prefix, &arguments.quote];
         let tight = apart.iter().all(|text| text.is_empty());
@@ -37,13 +43,16 @@ pub(super) fn argument(spec: &Source<'_>) -> Expr {
         let other = value(spec, ArgumentKind::Other { python }, types(spec, &OTHER_TYPES));
         Expr::Choice(vec![text, other])
     } else if arguments.other_name_suffix.is_empty() {
-        value(spec, by_schema, inner(MarkerKey::ArgumentNameSuffix))
+        let own = value(spec, by_schema, inner(MarkerKey::ArgumentNameSuffix));
+        match between_blanks(spec, by_schema) {
+            Some(other) => Expr::Choice(vec![own, other]),
+            None => own,
+        }
     } else {
         let text = value(spec, ArgumentKind::Text, inner(MarkerKey::ArgumentNameSuffix));
         let other = value(spec, ArgumentKind::Other { python }, inner(MarkerKey::OtherNameSuffix));
         Expr::Choice(vec![text, other])
-    };
-    sequence(vec![inner(MarkerKey::ArgumentNamePrefix), hole(Hole::ArgumentName), rest])
+    }
 }
 
 /// The value of an argument, from behind its name.
@@ -66,11 +75,11 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         (None, None) if next_ends && is_unclosed(spec) => seen_ahead(spec, &AFTER_VALUE),
         (None, _) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     };
-    let unclosed = if reads == Hole::Value { without_closer(spec) } else { Expr::empty() };
-    let closers = match is_empty(&unclosed) {
-        true => confirmed(closer()),
-        false => Expr::Choice(vec![confirmed(closer()), unclosed]),
-    };
+    let mut closers = vec![confirmed(closer())];
+    if reads == Hole::Value {
+        closers.extend([without_closer(spec), before_next(spec)].into_iter().filter(|expr| !is_empty(expr)));
+    }
+    let closers = Expr::Choice(closers);
     let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), superfluous_quote(spec), closers];
     let read = if arguments.cdata && reads == Hole::Value {
         let bracket =
@@ -98,12 +107,11 @@ fn or_equals(spec: &Source<'_>, colon: Expr) -> Expr {
     if quote.is_empty() || spec.tools.arguments.name_suffix.trim() != ":" {
         return colon;
     }
-    let tolerated = |text: &str| Literal {
-        origin: Origin::Recovery,
-        ..literal(MarkerKey::ArgumentNameSuffix, MarkerText::new(text), Role::Inner)
-    };
-    let equals = Expr::Literal(Literal { confirm: true, ..tolerated("=") });
-    Expr::Choice(vec![colon, sequence(vec![equals, Expr::Literal(Literal { peek: true, ..tolerated(quote) })])])
+    let tolerated =
+        |key, text: &str| Literal { origin: Origin::Recovery, ..literal(key, MarkerText::new(text), Role::Inner) };
+    let equals = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, "=") };
+    let quote = Literal { peek: true, ..tolerated(MarkerKey::ArgumentsPunctuation, quote) };
+    Expr::Choice(vec![colon, sequence(vec![Expr::Literal(equals), Expr::Literal(quote)])])
 }
 
 /// A quote token behind a value that stands between other quotes.
@@ -114,6 +122,31 @@ fn superfluous_quote(spec: &Source<'_>) -> Expr {
         return Expr::empty();
     }
     Expr::Literal(Literal { origin: Origin::Recovery, ..quote }).optional()
+}
+
+/// The value of an argument between blanks, where a template writes it on lines of its own.
+fn between_blanks(spec: &Source<'_>, kind: ArgumentKind) -> Option<Expr> {
+    let arguments = &spec.tools.arguments;
+    let (opener, closer) = (MarkerText::new(&arguments.name_suffix), MarkerText::new(&arguments.value_suffix));
+    let begins_line = [opener.after, &arguments.value_prefix].concat() == "\n";
+    let on_lines = begins_line && closer.before == "\n";
+    if !on_lines || arguments.nested || arguments.cdata || !begins_tag(closer.core) {
+        return None;
+    }
+    let tolerated = |key, core: String| {
+        Expr::Literal(Literal { origin: Origin::Recovery, core, ..literal(key, MarkerText::new(""), Role::Inner) })
+    };
+    let closers = [format!(" {}", closer.core), closer.core.to_owned()];
+    let closers = closers.map(|core| confirmed(tolerated(MarkerKey::ArgumentValueSuffix, core)));
+    Some(sequence(vec![
+        Expr::Action(Action::Argument(kind)),
+        tolerated(MarkerKey::ArgumentNameSuffix, format!("{} ", opener.core)),
+        hole(Hole::Value),
+        Expr::Action(Action::EndArgument),
+        Expr::Choice(
+            closers.into_iter().chain([without_closer(spec)].into_iter().filter(|expr| !is_empty(expr))).collect(),
+        ),
+    ]))
 }
 
 /// The end of the call where the closer of a value is missing: the tags that close the call, with what may follow them.
@@ -140,6 +173,25 @@ fn without_closer(spec: &Source<'_>) -> Expr {
         other => recovery(other),
     };
     sequence(vec![ahead, missing(own)])
+}
+
+/// The end of a value whose closer is missing: a line that begins the next argument.
+fn before_next(spec: &Source<'_>) -> Expr {
+    let arguments = &spec.tools.arguments;
+    let (own, next) = (MarkerText::new(&arguments.value_suffix), MarkerText::new(&arguments.name_prefix));
+    if !begins_tag(own.core) || !begins_tag(next.core) || MarkerText::pieces(&arguments.name_prefix).len() != 1 {
+        return Expr::empty();
+    }
+    let text = MarkerText { before: "\n", after: "", ..next };
+    let line = Literal {
+        origin: Origin::Recovery,
+        confirm: true,
+        named_next: true,
+        peek: true,
+        line: true,
+        ..literal(MarkerKey::ArgumentNamePrefix, text, Role::Inner)
+    };
+    sequence(vec![Expr::Literal(line), missing(own)])
 }
 
 /// Says that a marker is missing.

@@ -109,6 +109,7 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
         confirm: false,
         named_next: false,
         peek: false,
+        line: false,
         named: None,
         origin: Origin::Canonical,
     }

@@ -3,7 +3,7 @@
 use unjinja_runtime::abi_3::{Action, Channel, Hole, Origin, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
-use super::build::{is_empty, is_tag, literal, marker, sequence};
+use super::build::{is_empty, is_tag, literal, marker, opening_brace, sequence};
 use super::source::Source;
 use crate::plan::{self, Expr, Literal, Role};
 
@@ -47,14 +47,29 @@ pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
 /// A call that breaks off, from where it does not fit. Nothing leads here: a parser goes to this place where it gives up a
 /// call. Up to the next closer or opener of a call, all of it is broken markup.
 pub(super) fn broken_call(spec: &Source<'_>) -> Expr {
-    let hole = plan::Hole { reads: Hole::Text(Channel::Unparsed), until: vec![Role::Broken] };
+    let hole = plan::Hole { reads: Hole::Text(Channel::Unparsed), until: vec![Role::Broken], only_tokens: false };
     let ends = |literal: Literal| {
         Expr::Sequence(vec![Expr::Literal(Literal { role: Role::Broken, ..literal }), Expr::Action(Action::Unparsed)])
     };
     let keys = [MarkerKey::FunctionClose, MarkerKey::ArgumentsEnd, MarkerKey::CallEnd, MarkerKey::SectionEnd];
     let closers = tags(spec, &keys);
-    let openers = openers(spec).into_iter().filter(|opener| closers.iter().all(|closer| closer.core != opener.core));
-    // An opener is left for what it opens.
+    let mut openers = openers(spec);
+    openers.retain(|opener| closers.iter().all(|closer| closer.core != opener.core));
+    // So does the header of another message.
+    let mut headers: Vec<Literal> = Vec::new();
+    for key in [MarkerKey::ReasoningStart, MarkerKey::ContentStart] {
+        for text in std::iter::once(spec.marker(key)).chain(spec.headers(key)) {
+            let core = MarkerText::new(text).core;
+            let known = openers.iter().chain(&headers).chain(&closers).any(|other| other.core == core);
+            if is_special_token(core.as_bytes()) && !known {
+                let header = literal(key, MarkerText::new(core), Role::Broken);
+                headers.push(Literal { origin: Origin::Recovery, ..header });
+            }
+        }
+    }
+    openers.extend(headers);
+    // Each is left for what it opens.
+    let openers = openers.into_iter();
     let openers = openers.map(|opener| ends(Literal { peek: true, ..opener }));
     let closers: Vec<Expr> = closers.iter().cloned().map(ends).collect();
     Expr::Sequence(vec![Expr::Hole(hole), Expr::Choice(openers.chain(closers).collect()), leftovers(spec)])
@@ -77,7 +92,7 @@ pub(super) fn text_behind(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
         let tag = Expr::Literal(Literal { peek: true, role: Role::Broken, ..tag });
         Expr::Sequence(vec![tag, Expr::Action(Action::Unparsed)])
     });
-    let hole = plan::Hole { reads: Hole::Text(Channel::Unparsed), until: vec![Role::Broken] };
+    let hole = plan::Hole { reads: Hole::Text(Channel::Unparsed), until: vec![Role::Broken], only_tokens: false };
     Expr::Sequence(vec![Expr::Action(Action::HoldBack), Expr::Hole(hole), Expr::Choice(ends.collect())])
 }
 
@@ -90,11 +105,82 @@ pub(super) fn or_other_bracket(spec: &Source<'_>, key: MarkerKey, brackets: &[&s
     if !is_announced || !brackets.contains(&core) || spec.tools.format != ToolFormat::CallExpression {
         return own;
     }
-    let others = brackets.iter().filter(|bracket| **bracket != core).map(|bracket| {
+    // What follows the call may be a bracket, too.
+    let follows = |bracket: &str| {
+        [MarkerKey::CallEnd, MarkerKey::SectionEnd].iter().any(|key| spec.marker(*key).trim().starts_with(bracket))
+    };
+    let others = brackets.iter().filter(|bracket| **bracket != core && !follows(bracket)).map(|bracket| {
         let bracket = literal(key, MarkerText::new(bracket), Role::Inner);
         Expr::Literal(Literal { origin: Origin::Recovery, ..bracket })
     });
     Expr::Choice(std::iter::once(own).chain(others).collect())
+}
+
+/// Arguments with tags, or in their place one JSON object.
+pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
+    if spec.tools.format != ToolFormat::TagWithTagged
+        || !MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<')
+    {
+        return list;
+    }
+    let brace = match opening_brace() {
+        Expr::Literal(literal) => Expr::Literal(Literal { origin: Origin::Recovery, ..literal }),
+        other => other,
+    };
+    let object = Expr::Hole(Hole::Json.into());
+    Expr::Choice(vec![list, sequence(vec![brace, object])])
+}
+
+/// The end of a call expression whose bracket is missing: what closes the call or all calls, behind a special token.
+pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
+    let own = MarkerText::new(&spec.tools.function.close);
+    let is_special = |text: &str| is_special_token(MarkerText::new(text).core.as_bytes());
+    if ![MarkerKey::SectionStart, MarkerKey::CallStart].iter().any(|key| is_special(spec.marker(*key))) {
+        return Expr::Choice(Vec::new());
+    }
+    let mut cores: Vec<(MarkerKey, &str)> = Vec::new();
+    for key in [MarkerKey::CallEnd, MarkerKey::SectionEnd] {
+        let text = spec.marker(key);
+        let first = MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).next().map(|piece| piece.core);
+        for core in first.into_iter().chain(parts(text)) {
+            if !core.is_empty() && core != own.core && cores.iter().all(|(_, other)| *other != core) {
+                cores.push((key, core));
+            }
+        }
+    }
+    let end = |(key, core): (MarkerKey, &str)| {
+        let closer = literal(key, MarkerText::new(core), Role::Inner);
+        let closer = Expr::Literal(Literal { origin: Origin::Recovery, peek: true, ..closer });
+        let missing = Expr::Action(Action::MissingMarker(own.core.to_owned().into()));
+        sequence(vec![closer, missing, end_of_call(spec, call_end.clone())])
+    };
+    Expr::Choice(cores.into_iter().map(end).collect())
+}
+
+/// The rest of a header behind the name of a function. A model may write a word there that no template writes, alone or behind
+/// the token that announces such a word.
+pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
+    let header = &spec.content.header;
+    let end = MarkerText::new(&header.end).core;
+    if header.recipient.trim().is_empty() || end.is_empty() {
+        return own;
+    }
+    let tolerated = |core: &str| {
+        let key = MarkerKey::FunctionNameSuffix;
+        let literal = literal(key, MarkerText::new(""), Role::Inner);
+        Expr::Literal(Literal { origin: Origin::Recovery, core: core.to_owned(), ..literal })
+    };
+    let word = || Expr::Sequence(vec![Expr::Hole(Hole::Id.into()), tolerated(end)]);
+    let mut tokens: Vec<&str> = Vec::new();
+    for token in header.types.iter().filter_map(|text| MarkerText::new(text).tags().first().copied()) {
+        if !tokens.contains(&token) {
+            tokens.push(token);
+        }
+    }
+    let behind_token = || tokens.iter().map(|token| Expr::Sequence(vec![tolerated(token), word()]));
+    let behind_blank = std::iter::once(own.clone()).chain(behind_token()).chain([word()]);
+    let blank = Expr::Sequence(vec![tolerated(" "), Expr::Choice(behind_blank.collect())]);
+    Expr::Choice(std::iter::once(own.clone()).chain(behind_token()).chain([blank]).collect())
 }
 
 /// The end of a call behind its arguments: its closer, or text that ends at the closer, or nothing.

@@ -3,7 +3,7 @@
 use unjinja_runtime::abi_3::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
-use super::arguments::{argument, name_ends_at_line, unknown_closer};
+use super::arguments::{argument, behind_name, name_ends_at_line, unknown_closer};
 use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
 use super::source::Source;
 use super::stray;
@@ -53,6 +53,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         Some(line) => Expr::Literal(line).optional(),
         None => stray::or_other_bracket(spec, MarkerKey::FunctionNameSuffix, &["(", "{", "["]),
     };
+    let name_suffix = stray::or_other_header(spec, name_suffix);
     // A model may leave out this id. Then the suffix of the id ends the name.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
@@ -67,6 +68,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         _ => Expr::empty(),
     };
     let mut body = vec![Expr::Action(named), name_suffix.clone(), between];
+    let mut split = None;
     let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
     let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
     let close = stray::or_other_bracket(spec, MarkerKey::FunctionClose, &[")", "}", "]"]);
@@ -95,9 +97,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         } else {
             sequence(vec![argument.clone(), sequence(vec![separator, argument]).repeated()]).optional()
         };
-        body.push(args_start.optional());
-        body.push(list);
-        body.push(args_end.optional());
+        let list = stray::or_object(spec, list);
         let end = || Expr::Action(Action::EndCall);
         // The bracket that closes an expression is required. Closing tags are not: models forget them.
         let expression =
@@ -107,7 +107,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             closings.push(sequence(vec![close, stray::end_of_call(spec, call_end.clone())]));
         }
         if !is_empty(&call_end) && !expression {
-            closings.push(sequence(vec![call_end, end()]));
+            closings.push(sequence(vec![call_end.clone(), end()]));
         }
         if !expression {
             // A closing tag that is none of these cannot begin an argument.
@@ -117,16 +117,28 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             }
             closings.push(Expr::Action(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
         }
-        body.push(Expr::Choice(closings));
+        if expression {
+            closings.push(stray::missing_bracket(spec, call_end));
+        }
+        let rest = vec![list, args_end.optional(), Expr::Choice(closings)];
+        // A model may leave out the opener of the first argument's name.
+        if tools.format == ToolFormat::TagWithTagged && tools.arguments.name_suffix.trim().starts_with("</") {
+            split = Some(sequence([vec![Expr::Action(Action::StartSplit), behind_name(spec)], rest.clone()].concat()));
+        }
+        body.push(args_start.optional());
+        body.extend(rest);
     }
     let speculate = || Expr::Action(Action::Speculate);
     let named_call = |body: Vec<Expr>| {
-        sequence(vec![hole(Hole::Name), Expr::Choice([vec![sequence(body)], stray::next_opener(spec)].concat())])
+        let choices = std::iter::once(sequence(body)).chain(split.clone()).chain(stray::next_opener(spec));
+        sequence(vec![hole(Hole::Name), Expr::Choice(choices.collect())])
     };
     let first = sequence(vec![section, header.clone(), named_call(body.clone())]);
     let first = match alone {
         Some(prefix) => {
             let mut body = body.clone();
+            // Without an opener before it, only an offered name makes a call, if any was offered.
+            body[0] = Expr::Action(Action::StartKnown);
             body[1] = confirmed(name_suffix);
             Expr::Choice(vec![sequence(vec![prefix, named_call(body)]), first])
         }

@@ -2,19 +2,20 @@
 //!
 //! It reads the [`Program`] and nothing from an earlier stage. It must not decide how text is read.
 
+mod actions;
 mod grammar;
 mod pretty;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use unjinja_runtime::abi_3::{
-    Action, ArgumentKind, Channel, Confirm, Hole, KeyOrder, Marker, ModelInfo, NameKind, Nesting, Origin, Program,
-    State, StateId, Transition,
+    Channel, Confirm, Hole, KeyOrder, Marker, ModelInfo, NameKind, Origin, Program, State, StateId, Transition,
 };
 use unjinja_spec::FormatSpec;
 
 use crate::LowerError;
 
+use self::actions::{action_tokens, actions_tokens, state_name};
 pub use self::grammar::tool_items;
 pub use self::pretty::format;
 pub use crate::specs::{Sources, compile_specs, sources};
@@ -235,10 +236,6 @@ fn data(program: &Program, used: &[bool]) -> TokenStream {
     }
 }
 
-fn state_name(program: &Program, id: StateId) -> proc_macro2::Ident {
-    format_ident!("{}", program.state(id).map_or("START", |state| &*state.name))
-}
-
 fn hole_tokens(state: &State, hole: &Hole) -> TokenStream {
     match hole {
         Hole::Text(channel) => {
@@ -267,68 +264,6 @@ fn transition_tokens(program: &Program, transition: &Transition) -> TokenStream 
     let actions = actions_tokens(&transition.actions);
     let recovery = (transition.origin == Origin::Recovery).then(|| quote!(.recovery()));
     quote!(Transition::new(#key, #actions, #next) #recovery)
-}
-
-fn actions_tokens(actions: &[Action]) -> TokenStream {
-    if actions.is_empty() {
-        return quote!(&[]);
-    }
-    let tokens = actions.iter().map(|action| match action {
-        Action::Speculate => quote!(Action::Speculate),
-        Action::HoldBack => quote!(Action::HoldBack),
-        Action::StartCall => quote!(Action::StartCall),
-        Action::StartOffered => quote!(Action::StartOffered),
-        Action::StartLabelled { prefix, separator } => {
-            let (prefix, separator) = (&**prefix, &**separator);
-            quote!(Action::StartLabelled { prefix: text(#prefix), separator: text(#separator) })
-        }
-        Action::Id => quote!(Action::Id),
-        Action::Argument(ArgumentKind::BySchema { python }) => {
-            quote!(Action::Argument(ArgumentKind::BySchema { python: #python }))
-        }
-        Action::Argument(ArgumentKind::Text) => quote!(Action::Argument(ArgumentKind::Text)),
-        Action::Argument(ArgumentKind::Other { python }) => {
-            quote!(Action::Argument(ArgumentKind::Other { python: #python }))
-        }
-        Action::Argument(ArgumentKind::Literal) => quote!(Action::Argument(ArgumentKind::Literal)),
-        Action::Argument(ArgumentKind::TightLiteral) => quote!(Action::Argument(ArgumentKind::TightLiteral)),
-        Action::EndArgument => quote!(Action::EndArgument),
-        Action::NestedArgument(nesting) => {
-            let nesting = nesting_tokens(nesting);
-            quote!(Action::NestedArgument(std::borrow::Cow::Borrowed(#nesting)))
-        }
-        Action::EndNestedArgument(nesting) => {
-            let nesting = nesting_tokens(nesting);
-            quote!(Action::EndNestedArgument(std::borrow::Cow::Borrowed(#nesting)))
-        }
-        Action::EndCall => quote!(Action::EndCall),
-        Action::EndCallIncomplete => quote!(Action::EndCallIncomplete),
-        Action::EndCalls => quote!(Action::EndCalls),
-        Action::OpenReasoning => quote!(Action::OpenReasoning),
-        Action::CloseReasoning => quote!(Action::CloseReasoning),
-        Action::OpenContent => quote!(Action::OpenContent),
-        Action::CloseContent => quote!(Action::CloseContent),
-        Action::Unparsed => quote!(Action::Unparsed),
-        Action::OtherToken => quote!(Action::OtherToken),
-        Action::MissingMarker(marker) => {
-            let marker = &**marker;
-            quote!(Action::MissingMarker(text(#marker)))
-        }
-    });
-    quote!(const { &[#(#tokens),*] })
-}
-
-fn nesting_tokens(nesting: &Nesting) -> TokenStream {
-    let Nesting { python, open, opened, close, closed } = nesting;
-    quote!(const {
-        &Nesting {
-            python: #python,
-            open: text(#open),
-            opened: text(#opened),
-            close: text(#close),
-            closed: text(#closed),
-        }
-    })
 }
 
 /// Which states can be reached in a turn.
@@ -401,6 +336,9 @@ fn marker(marker: &Marker) -> TokenStream {
     if let Some(at) = marker.named {
         let at = Literal::usize_unsuffixed(at);
         tokens.extend(quote!(.with_name_at(#at)));
+    }
+    if marker.line {
+        tokens.extend(quote!(.on_line()));
     }
     if !marker.take {
         tokens.extend(quote!(.peek()));
@@ -534,55 +472,6 @@ fn continue_with(program: &Program, from: StateId, transition: &Transition, at_m
         return quote!(Flow::Go(#next),);
     }
     quote!({ #(#actions)* Flow::Go(#next) })
-}
-
-/// The call that performs an action. Actions that only grammars need have none.
-fn action_tokens(program: &Program, from: StateId, action: &Action, at_marker: bool) -> TokenStream {
-    match action {
-        Action::Speculate => {
-            let state = state_name(program, program.fallback(from));
-            if at_marker { quote!(io.speculate(#state);) } else { quote!(io.speculate_here(#state);) }
-        }
-        Action::HoldBack => {
-            let state = state_name(program, program.content);
-            quote!(io.speculate_here(#state);)
-        }
-        Action::StartCall => quote!(io.start_call();),
-        Action::StartLabelled { prefix, separator } => {
-            let (prefix, separator) = (&**prefix, &**separator);
-            quote!(io.start_call_labelled(#prefix, #separator);)
-        }
-        Action::Id => quote!(io.id();),
-        Action::StartOffered => quote!(if !io.start_offered_call() {
-            return Flow::Mismatch;
-        }),
-        Action::Argument(ArgumentKind::BySchema { python }) => quote!(io.argument(#python);),
-        Action::Argument(ArgumentKind::Text) => quote!(io.argument_text();),
-        Action::Argument(ArgumentKind::Other { python }) => quote!(io.argument_other(#python);),
-        Action::Argument(ArgumentKind::Literal) => quote!(io.argument_literal();),
-        Action::Argument(ArgumentKind::TightLiteral) => quote!(io.argument_tight_literal();),
-        Action::EndArgument => quote!(io.end_argument();),
-        Action::NestedArgument(nesting) => {
-            let nesting = nesting_tokens(nesting);
-            quote!(io.nested_argument(#nesting);)
-        }
-        Action::EndNestedArgument(nesting) => {
-            let nesting = nesting_tokens(nesting);
-            quote!(io.end_nested_argument(#nesting);)
-        }
-        Action::EndCall => quote!(io.end_call();),
-        Action::EndCallIncomplete => quote!(io.end_call_incomplete();),
-        Action::EndCalls => quote!(io.end_calls();),
-        Action::OpenReasoning => quote!(io.open_reasoning();),
-        Action::CloseReasoning => quote!(io.close_reasoning();),
-        Action::Unparsed => quote!(io.unparsed();),
-        Action::OtherToken => quote!(io.other_token();),
-        Action::MissingMarker(marker) => {
-            let marker = &**marker;
-            quote!(io.missing_marker(#marker);)
-        }
-        Action::OpenContent | Action::CloseContent => TokenStream::new(),
-    }
 }
 
 fn channel(channel: Channel) -> TokenStream {

@@ -178,8 +178,16 @@ impl<'a> Judge<'a> {
         }
         let first = least.unwrap_or(self.text.len() + 1);
         let arguments = arguments.to_vec();
+        // A quote closes arguments that are a text.
+        let quoted = self.text.get(first) == Some(&b'"');
         let fits = move |&to: &usize| {
-            to > from && (!complete || to == first || self.text[..to].ends_with(&arguments) || self.may_end[to])
+            let behind_quote = quoted && to == first + 1;
+            to > from
+                && (!complete
+                    || to == first
+                    || behind_quote
+                    || self.text[..to].ends_with(&arguments)
+                    || self.may_end[to])
         };
         (first..=self.text.len()).filter(fits)
     }

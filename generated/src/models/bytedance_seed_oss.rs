@@ -47,34 +47,46 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(8);
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(9);
+const CALL_NAME: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+const AFTER_PER_CALL_START_2: StateId = StateId(9);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(12);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(11);
+const ARGUMENT_NAME: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_3: StateId = StateId(12);
+const AFTER_FUNCTION_CLOSE_3: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(13);
+const AFTER_PER_CALL_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(14);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(15);
+const ARGUMENT_VALUE: StateId = StateId(17);
 
-/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
+/// Only markers may come here.
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(19);
+
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<seed:bos>assistant`, `<seed:think>`, `````, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
@@ -90,12 +102,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<seed:eos><eos>").at_end(),
         Marker::new("<seed:bos>assistant").layout("", "\n"),
         Marker::new("<seed:think>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<seed:think>`, `<function=`, `<seed:tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<seed:think>`, `````, `<function=`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<seed:eos>").at_end(),
@@ -110,6 +123,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(),
         Marker::new("<seed:eos><eos>").at_end(),
         Marker::new("<seed:think>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
@@ -150,7 +164,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<seed:bos>assistant"), Marker::new("<seed:think>")]
 });
 
-/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `````, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
@@ -169,8 +183,28 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+    ]
+});
+
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `````, `<seed:think>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<seed:eos><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<seed:eos><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<seed:eos><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<seed:eos></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<seed:eos><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<seed:think>"),
     ]
 });
 
@@ -181,6 +215,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
+                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</seed:tool_call>"),
@@ -203,7 +238,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(">").layout("", "\n")]
 });
 
-/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `{`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
@@ -217,7 +252,33 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<seed:eos></s>").at_end(),
         Marker::new("<eos>").at_end(),
         Marker::new("<seed:eos><eos>").at_end(),
+        Marker::new("{").peek(),
         Marker::new("<parameter="),
+        Marker::new("</function>"),
+        Marker::new("</seed:tool_call>").layout("\n", ""),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("</parameter>"),
+        Marker::new("</seed:think>"),
+        Marker::new("<seed:think>"),
+        Marker::new("```"),
+    ]
+});
+
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<seed:eos><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<seed:eos><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<seed:eos><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<seed:eos></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<seed:eos><eos>").at_end(),
         Marker::new("</function>"),
         Marker::new("</seed:tool_call>").layout("\n", ""),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
@@ -231,7 +292,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `>`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new(">")] });
 
-/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
@@ -252,10 +313,11 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
@@ -276,10 +338,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `````, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<seed:eos>").at_end(),
@@ -298,12 +361,13 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `</parameter>`, `</function>`, `</seed:tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</parameter>`, `</function>`, `</seed:tool_call>`, `<parameter=`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</parameter>")
@@ -340,6 +404,63 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 ]
             })
             .peek(),
+        Marker::new("<parameter=")
+            .layout("\n", "")
+            .followed_by(const { &[] })
+            .or_named(const { &[NextName::new(NameKind::Argument, "", ">")] })
+            .on_line()
+            .peek(),
+    ]
+});
+
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<seed:eos><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<seed:eos><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<seed:eos><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<seed:eos></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<seed:eos><eos>").at_end(),
+        Marker::new("<parameter="),
+        Marker::new("</function>"),
+        Marker::new("</seed:tool_call>").layout("\n", ""),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("</parameter>"),
+        Marker::new("</seed:think>"),
+        Marker::new("<seed:think>"),
+        Marker::new("```"),
+    ]
+});
+
+/// The markers of this state: `<seed:eos>`, `<|endoftext|>`, `<seed:eos><|endoftext|>`, `<|end_of_text|>`, `<seed:eos><|end_of_text|>`, `<|eot_id|>`, `<seed:eos><|eot_id|>`, `</s>`, `<seed:eos></s>`, `<eos>`, `<seed:eos><eos>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<seed:eos>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<seed:eos><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<seed:eos><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<seed:eos><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<seed:eos></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<seed:eos><eos>").at_end(),
+        Marker::new("</function>"),
+        Marker::new("</seed:tool_call>").layout("\n", ""),
+        Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("</parameter>"),
+        Marker::new("</seed:think>"),
+        Marker::new("<seed:think>"),
+        Marker::new("```"),
     ]
 });
 
@@ -418,6 +539,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -454,6 +581,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
@@ -593,6 +726,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -608,6 +747,37 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -615,7 +785,7 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new(
                                 "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
+                                const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                         ]
@@ -718,6 +888,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END,
                                 )
                                 .recovery(),
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
                             Transition::new(
                                 "tools.arguments.name_prefix",
                                 &[],
@@ -769,6 +941,18 @@ pub static PROGRAM: Program = Program {
                                     START_2,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -781,6 +965,127 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.close",
+                                &[],
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -910,6 +1215,14 @@ pub static PROGRAM: Program = Program {
                                 },
                                 START_2,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1030,6 +1343,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1135,6 +1454,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
@@ -1157,7 +1482,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
+                                AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                             ),
                             Transition::new(
                                     "tools.function.close",
@@ -1167,7 +1492,7 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</parameter>")),
                                         ]
                                     },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1178,12 +1503,310 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</parameter>")),
                                         ]
                                     },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
+            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
+                .markers(
+                    &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.arguments.name_prefix",
+                                &[],
+                                ARGUMENT_NAME,
+                            ),
+                            Transition::new(
+                                "tools.function.close",
+                                &[],
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.close",
+                                &[],
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -1196,8 +1819,9 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<function=" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more | "<seed:tool_call>" more-2
-more ::= layout "<parameter=" other-name ">" text more | layout "</function>" more-3 | layout "</seed:tool_call>" more-4
+more ::= layout "<parameter=" arguments | layout "</function>" more-3 | layout "</seed:tool_call>" more-4
 layout ::= [\t\n\r ]{0,20}
+arguments ::= other-name ">" text more-5
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 # Raw text, up to `</parameter>`.
 text ::= "<" text-2 | [^<] text
@@ -1275,9 +1899,10 @@ text-68 ::= "<" text-2 | "a" text-70 | [^<a] text
 text-70 ::= "<" text-2 | "l" text-72 | [^<l] text
 text-72 ::= "<" text-2 | "l" text-74 | [^<l] text
 text-74 ::= "<" text-2 | [^<>] text
-more-3 ::= layout "<seed:eos>" more-5 | layout "</seed:tool_call>" more-4 | layout "<seed:tool_call>" more-2 | layout "<function=" call | layout
-more-5 ::= layout
-more-4 ::= layout "<seed:eos>" more-5 | layout "<seed:tool_call>" more-2 | layout "<function=" call | layout
+more-5 ::= layout "<parameter=" arguments | layout "</function>" more-3 | layout "</seed:tool_call>" more-4
+more-3 ::= layout "<seed:eos>" more-6 | layout "</seed:tool_call>" more-4 | layout "<seed:tool_call>" more-2 | layout "<function=" call | layout
+more-6 ::= layout
+more-4 ::= layout "<seed:eos>" more-6 | layout "<seed:tool_call>" more-2 | layout "<function=" call | layout
 more-2 ::= layout "<function=" call
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more
 "#;
@@ -1322,10 +1947,16 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(13) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1341,10 +1972,16 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(12) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1360,11 +1997,15 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(13) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -1397,10 +2038,16 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(16) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1414,10 +2061,27 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(11) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
-                        io.start_call();
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1448,31 +2112,40 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(13) => {
+                    Found::Marker(11) => Flow::Go(ARGUMENTS),
+                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1480,6 +2153,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
                 }
             }
             ARGUMENT_NAME => {
@@ -1523,6 +2233,14 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1551,6 +2269,13 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(18) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1572,10 +2297,17 @@ impl Machine for Parser {
                     }
                     Found::Marker(16) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1591,15 +2323,112 @@ impl Machine for Parser {
                 match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
-                    Found::Marker(1 | 2) => {
+                    Found::Marker(1..=3) => {
                         io.end_argument();
                         io.missing_marker("</parameter>");
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             _ => Flow::Mismatch,
@@ -1608,9 +2437,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_FUNCTION_NAME_PREFIX | AFTER_TURN_END => {
-                true
-            }
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_FUNCTION_NAME_PREFIX
+            | AFTER_TURN_END
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();
@@ -1626,6 +2458,16 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_2 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS => {
+                io.end_call_incomplete();
                 io.end_calls();
                 true
             }

@@ -123,9 +123,14 @@ static REASONING_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|START_ACTION|>`, `<|END_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|START_ACTION|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_ACTION|>`; searched for by `<` (memchr).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
-    &[Marker::new("<|START_ACTION|>").peek(), Marker::new("<|END_ACTION|>")]
+    &[
+        Marker::new("<|START_ACTION|>").peek(),
+        Marker::new("<|START_THINKING|>").peek(),
+        Marker::new("<|START_RESPONSE|>").peek(),
+        Marker::new("<|END_ACTION|>"),
+    ]
 });
 
 /// The markers of this state: `<|START_THINKING|>`; compared with the text at the current position.
@@ -514,6 +519,18 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
+                                    AFTER_SECTION_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_SECTION_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
@@ -1467,7 +1484,9 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(18) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -1476,7 +1495,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.unparsed();
                         Flow::Go(AFTER_SECTION_START)
                     }

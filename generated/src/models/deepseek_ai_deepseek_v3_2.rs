@@ -62,23 +62,32 @@ const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(10);
 /// Only markers may come here.
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(12);
+
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(12);
+const ARGUMENT_NAME: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(13);
+const AFTER_SECTION_END_3: StateId = StateId(14);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(14);
+const UNPARSED_2: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(15);
+const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(16);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(16);
+const ARGUMENT_VALUE: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(17);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(20);
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -203,6 +212,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
+                    text("{"),
                     text("<｜DSML｜parameter name=\""),
                     text("</｜DSML｜invoke>"),
                     text("<｜DSML｜invoke name=\""),
@@ -255,7 +265,7 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>").at_end(),
@@ -269,12 +279,39 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
         Marker::new("<eos>").at_end(),
         Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("{").peek(),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("</｜DSML｜invoke>"),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
+        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
@@ -347,7 +384,7 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</｜DSML｜parameter>`, `</｜DSML｜invoke>`; searched for by `<` (memchr).
+/// The markers of this state: `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</｜DSML｜parameter>")
@@ -374,6 +411,69 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 ]
             })
             .peek(),
+        Marker::new("<｜DSML｜parameter name=\"")
+            .layout("\n", "")
+            .followed_by(const { &[] })
+            .or_named(const {
+                &[
+                    NextName::new(NameKind::Argument, "", "\" string=\"true\">"),
+                    NextName::new(NameKind::Argument, "", "\" string=\"false\">"),
+                ]
+            })
+            .on_line()
+            .peek(),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("</｜DSML｜invoke>"),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
+        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("<think>"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜end▁of▁sentence｜>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("</｜DSML｜invoke>"),
+        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
+        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
 });
 
@@ -769,7 +869,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                 "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
+                                const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                         ]
@@ -1012,6 +1112,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END,
                                 )
                                 .recovery(),
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
                             Transition::new(
                                 "tools.arguments.name_prefix",
                                 &[],
@@ -1100,6 +1202,164 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_FUNCTION_NAME_PREFIX_2,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Speculate,
+                                        ]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -1409,7 +1669,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
+                                AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                             ),
                             Transition::new(
                                     "tools.function.close",
@@ -1419,12 +1679,348 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</｜DSML｜parameter>")),
                                         ]
                                     },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</｜DSML｜parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
+            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
+                .markers(
+                    &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.arguments.name_prefix",
+                                &[],
+                                ARGUMENT_NAME,
+                            ),
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_FUNCTION_NAME_PREFIX_2,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Speculate,
+                                        ]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::HoldBack] },
+                            UNPARSED_2,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_FUNCTION_NAME_PREFIX_2,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Speculate,
+                                        ]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::HoldBack] },
+                            UNPARSED_2,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_TURN_ASSISTANT_START_2", None)
                 .markers(
                     &AFTER_TURN_ASSISTANT_START_2_MARKERS,
@@ -1511,8 +2107,9 @@ pub static PROGRAM: Program = Program {
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜DSML｜invoke name=\"" call | "<｜DSML｜function_calls>" more
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
-more-2 ::= layout "<｜DSML｜parameter name=\"" any-other-argument more-2 | layout "</｜DSML｜invoke>" more-3
+more-2 ::= layout "<｜DSML｜parameter name=\"" arguments | layout "</｜DSML｜invoke>" more-3
 layout ::= [\t\n\r ]{0,20}
+arguments ::= any-other-argument more-4
 any-other-argument ::= other-name "\" string=\"true\">" text | other-name "\" string=\"false\">" layout value-2 layout "</｜DSML｜parameter>"
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 # Raw text, up to `</｜DSML｜parameter>`.
@@ -1649,10 +2246,11 @@ string-rest ::= char* "\""
 char ::= [^\x00-\x1F"\\] | "\\" (["/\\bfnrt] | "u" unicode)
 unicode ::= [0-9A-CEFa-cef] [0-9A-Fa-f] [0-9A-Fa-f] [0-9A-Fa-f] | unicode-pair
 unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9A-Fa-f] "\\u" [Dd] [C-Fc-f] [0-9A-Fa-f] [0-9A-Fa-f])
-more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜DSML｜invoke name=\"" call-2 | layout "</｜DSML｜function_calls>" more-5 | layout "<｜DSML｜function_calls>" more | layout
-more-4 ::= layout
+more-4 ::= layout "<｜DSML｜parameter name=\"" arguments | layout "</｜DSML｜invoke>" more-3
+more-3 ::= layout "<｜end▁of▁sentence｜>" more-5 | layout "<｜DSML｜invoke name=\"" call-2 | layout "</｜DSML｜function_calls>" more-6 | layout "<｜DSML｜function_calls>" more | layout
+more-5 ::= layout
 call-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
-more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜DSML｜invoke name=\"" call | layout "<｜DSML｜function_calls>" more | layout
+more-6 ::= layout "<｜end▁of▁sentence｜>" more-5 | layout "<｜DSML｜invoke name=\"" call | layout "<｜DSML｜function_calls>" more | layout
 more ::= layout "<｜DSML｜invoke name=\"" call-2
 "#;
 
@@ -1743,11 +2341,15 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(13) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -1808,7 +2410,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(2) => {
-                        io.start_call();
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1876,27 +2480,74 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => {
+                    Found::Marker(11) => Flow::Go(ARGUMENTS),
+                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(18 | 19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_2)
+                    }
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
@@ -1909,11 +2560,8 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
-                    }
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
                 }
             }
             ARGUMENT_NAME => {
@@ -2011,15 +2659,108 @@ impl Machine for Parser {
                 match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
-                    Found::Marker(1) => {
+                    Found::Marker(1 | 2) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(17 | 18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_2)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16..=18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_2)
+                    }
                 }
             }
             AFTER_TURN_ASSISTANT_START_2 => {
@@ -2072,6 +2813,16 @@ impl Machine for Parser {
                 true
             }
             AFTER_FUNCTION_NAME_PREFIX_3 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS => {
+                io.end_call_incomplete();
                 io.end_calls();
                 true
             }

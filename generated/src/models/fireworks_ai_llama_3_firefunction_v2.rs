@@ -35,16 +35,19 @@ const UNPARSED: StateId = StateId(1);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(3);
+
 /// Only markers may come here.
-const AFTER_SECTION_START: StateId = StateId(3);
+const AFTER_SECTION_START: StateId = StateId(4);
 
 /// A call, as one object.
-const CALL: StateId = StateId(4);
+const CALL: StateId = StateId(5);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(5);
+const AFTER_CALL: StateId = StateId(6);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|eot_id|>`, `functools`; searched for by `<` and `f` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|eot_id|>`, `````, `functools`; searched for by `<`, ``` and `f` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -58,6 +61,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(),
         Marker::new("<|eot_id|><eos>").at_end(),
         Marker::new("<|eot_id|>"),
+        Marker::new("```"),
         Marker::new("functools").layout(" ", ""),
     ]
 });
@@ -65,6 +69,24 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `functools`; searched for by `f` (memchr).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("functools").peek()]
+});
+
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `<|eot_id|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|eot_id|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|eot_id|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<|eot_id|>"),
+    ]
 });
 
 /// The markers of this state: `[`; compared with the text at the current position.
@@ -89,7 +111,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `]`, `<|eot_id|>`, `functools`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `]`, `<|eot_id|>`, `````, `functools`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -105,6 +127,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|eot_id|>"),
+        Marker::new("```"),
         Marker::new("functools").layout(" ", ""),
     ]
 });
@@ -169,6 +192,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START,
@@ -192,6 +221,37 @@ pub static PROGRAM: Program = Program {
                     },
                 ),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_SECTION_START", None)
                 .markers(
                     &AFTER_SECTION_START_MARKERS,
@@ -360,6 +420,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START,
@@ -434,6 +500,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(11) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -453,6 +525,21 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(10) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -506,6 +593,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(13) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -522,7 +616,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT | AFTER_TURN_END => true,
+            CONTENT | AFTER_TURN_END | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

@@ -47,31 +47,49 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
+const CALL_NAME: StateId = StateId(8);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(9);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(8);
+const ARGUMENT_NAME: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(9);
+const AFTER_PER_CALL_END_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(10);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(11);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(13);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(12);
+const ARGUMENT_VALUE: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(13);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(14);
+const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(16);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|assistant|>`, `</think>`, `<think>`, `<|observation|>`, `<|system|>`, `<tool_call>`; compared with the text at the current position.
+/// The value of an argument, as raw text.
+const ARGUMENT_VALUE_2: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(20);
+
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|assistant|>`, `</think>`, `<think>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -84,11 +102,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -100,6 +119,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
@@ -127,7 +147,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -141,11 +161,28 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<think>"),
+        Marker::new("<|assistant|>"),
+        Marker::new("<|observation|>"),
+        Marker::new("<|system|>"),
+    ]
+});
+
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `</arg_key>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -153,7 +190,28 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(),
         Marker::new("</s>").at_end(),
         Marker::new("<eos>").at_end(),
+        Marker::new("{").peek(),
         Marker::new("<arg_key>"),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>"),
+        Marker::new("</arg_value>"),
+        Marker::new("<think>"),
+        Marker::new("<|assistant|>"),
+        Marker::new("<|observation|>"),
+        Marker::new("<|system|>"),
+        Marker::new("```"),
+        Marker::new("</arg_key>"),
+    ]
+});
+
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<eos>").at_end(),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
@@ -169,7 +227,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key>")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -184,10 +242,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -201,6 +260,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
@@ -210,8 +270,59 @@ static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<arg_value>")]
 });
 
-/// The markers of this state: `</arg_value>`, `</tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</arg_value>`, `</tool_call>`, `<arg_key>`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</arg_value>")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<arg_key>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<think>"),
+                ]
+            }),
+        Marker::new("</tool_call>")
+            .followed_by(const { &[text("<tool_call>"), text("<think>")] })
+            .peek(),
+        Marker::new("<arg_key>")
+            .layout("\n", "")
+            .followed_by(const { &[] })
+            .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
+            .on_line()
+            .peek(),
+    ]
+});
+
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("{").peek(),
+        Marker::new("<arg_key>"),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>"),
+        Marker::new("</arg_value>"),
+        Marker::new("<think>"),
+        Marker::new("<|assistant|>"),
+        Marker::new("<|observation|>"),
+        Marker::new("<|system|>"),
+        Marker::new("```"),
+    ]
+});
+
+/// The markers of this state: `<arg_value>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<arg_value>")]
+});
+
+/// The markers of this state: `</arg_value>`, `</tool_call>`, `<arg_key>`; searched for by `<` (memchr).
+static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</arg_value>")
             .followed_by(const {
@@ -225,11 +336,17 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
         Marker::new("</tool_call>")
             .followed_by(const { &[text("<tool_call>"), text("<think>")] })
             .peek(),
+        Marker::new("<arg_key>")
+            .layout("\n", "")
+            .followed_by(const { &[] })
+            .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
+            .on_line()
+            .peek(),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
         Marker::new("<|end_of_text|>").at_end(),
@@ -244,10 +361,30 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>"),
+        Marker::new("</arg_value>"),
+        Marker::new("<think>"),
+        Marker::new("<|assistant|>"),
+        Marker::new("<|observation|>"),
+        Marker::new("<|system|>"),
+        Marker::new("```"),
+    ]
+});
+
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -260,6 +397,7 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
@@ -349,6 +487,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -390,6 +534,12 @@ pub static PROGRAM: Program = Program {
                                     "tokens.other",
                                     const { &[Action::OtherToken] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -503,6 +653,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -513,6 +669,49 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -576,6 +775,12 @@ pub static PROGRAM: Program = Program {
                                         ]
                                     },
                                     AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -658,9 +863,139 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::StartCall,
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_suffix",
+                                    const {
+                                        &[
+                                            Action::StartSplit,
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OtherToken,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OtherToken,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -675,7 +1010,7 @@ pub static PROGRAM: Program = Program {
                                         }),
                                     ]
                                 },
-                                AFTER_ARGUMENTS_NAME_SUFFIX,
+                                AFTER_ARGUMENTS_NAME_SUFFIX_2,
                             ),
                         ]
                     },
@@ -755,6 +1090,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -831,6 +1172,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
@@ -882,12 +1229,210 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</arg_value>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
             State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
                 .markers(
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
+                            Transition::new(
+                                "tools.arguments.name_prefix",
+                                &[],
+                                ARGUMENT_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OtherToken,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OtherToken,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS_NAME_SUFFIX_2", None)
+                .markers(
+                    &AFTER_ARGUMENTS_NAME_SUFFIX_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.value_prefix",
+                                &[],
+                                ARGUMENT_VALUE_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::MissingMarker(text("<arg_value>"))] },
+                            ARGUMENT_VALUE_2,
+                        )
+                        .recovery(),
+                ),
+            State::new("ARGUMENT_VALUE_2", Some(Hole::Value))
+                .markers(
+                    &ARGUMENT_VALUE_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.value_suffix",
+                                const { &[Action::EndArgument] },
+                                AFTER_ARGUMENTS_VALUE_SUFFIX_4,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</arg_value>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_4,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</arg_value>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_4,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_4", None)
+                .markers(
+                    &AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -990,6 +1535,142 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OtherToken,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OtherToken,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1034,6 +1715,12 @@ pub static PROGRAM: Program = Program {
                                     "tokens.other",
                                     const { &[Action::OtherToken] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1154,6 +1841,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(10) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1177,6 +1870,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(9) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1192,7 +1891,9 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(6) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
@@ -1233,6 +1934,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(11) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1242,6 +1949,29 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(7) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1256,46 +1986,109 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.start_call();
-                        Flow::Go(ARGUMENT_NAME)
+                        Flow::Go(ARGUMENTS)
                     }
                     Found::Marker(6) => {
+                        io.start_call();
+                        Flow::Go(ARGUMENT_NAME)
+                    }
+                    Found::Marker(7) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.start_call();
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(14) => {
+                        io.start_call();
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
+                        if !io.start_split_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.argument(false);
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
+                    }
                     Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1303,7 +2096,7 @@ impl Machine for Parser {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument(false);
-                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1334,6 +2127,13 @@ impl Machine for Parser {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1366,6 +2166,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(11) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1392,7 +2199,7 @@ impl Machine for Parser {
                         io.end_argument();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
-                    Found::Marker(1) => {
+                    Found::Marker(1 | 2) => {
                         io.end_argument();
                         io.missing_marker("</arg_value>");
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
@@ -1403,6 +2210,87 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => Flow::Go(ARGUMENTS),
+                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS_NAME_SUFFIX_2 => {
+                match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_VALUE_2),
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.missing_marker("<arg_value>");
+                        Flow::Go(ARGUMENT_VALUE_2)
+                    }
+                }
+            }
+            ARGUMENT_VALUE_2 => {
+                match io.value(&ARGUMENT_VALUE_2_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_4)
+                    }
+                    Found::Marker(1 | 2) => {
+                        io.end_argument();
+                        io.missing_marker("</arg_value>");
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_4)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_4 => {
+                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1440,6 +2328,68 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -1465,6 +2415,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(10) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1483,6 +2439,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
+            | CONTENT_2
             | AFTER_TURN_ASSISTANT_START_2 => true,
             AFTER_PER_CALL_END_3 => {
                 io.end_calls();
@@ -1493,6 +2450,16 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_4 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

@@ -75,7 +75,7 @@ const AFTER_ARGUMENT_VALUE: StateId = StateId(14);
 const AFTER_ARGUMENTS_QUOTE: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(16);
+const AFTER_PER_CALL_END_5: StateId = StateId(16);
 
 /// Broken markup.
 const UNPARSED_2: StateId = StateId(17);
@@ -204,9 +204,13 @@ static REASONING_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|tool_call>call:`, `<tool_call|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|tool_call>call:`, `<|channel>thought`, `<tool_call|>`; searched for by `<` (memchr).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
-    &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>")]
+    &[
+        Marker::new("<|tool_call>call:").peek(),
+        Marker::new("<|channel>thought").peek(),
+        Marker::new("<tool_call|>"),
+    ]
 });
 
 /// The markers of this state: `<|turn>model`, `<|channel>thought`; compared with the text at the current position.
@@ -317,9 +321,14 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `}`, `)`, `]`; compared with the text at the current position.
+/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("}"), Marker::new(")"), Marker::new("]")]
+    &[
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
+    ]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
@@ -369,7 +378,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `:`, `=`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(":"), Marker::new("=").followed_by(const { &[] })]
+    &[Marker::new(":"), Marker::new("=").followed_by(const { &[text("<|\"|>")] })]
 });
 
 /// The markers of this state: `<|\"|>`; compared with the text at the current position.
@@ -377,7 +386,7 @@ static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|\"|>").peek()]
 });
 
-/// The markers of this state: `<|\"|>`, `,`, `}`, `)`, `]`; compared with the text at the current position.
+/// The markers of this state: `<|\"|>`, `,`, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
 static AFTER_ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|\"|>"),
@@ -385,16 +394,23 @@ static AFTER_ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
         Marker::new("}"),
         Marker::new(")"),
         Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
     ]
 });
 
-/// The markers of this state: `,`, `}`, `)`, `]`; compared with the text at the current position.
+/// The markers of this state: `,`, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_QUOTE_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(","), Marker::new("}"), Marker::new(")"), Marker::new("]")]
+    &[
+        Marker::new(","),
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
+    ]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; compared with the text at the current position.
-static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<turn|>").layout("", "\n").at_end(),
         Marker::new("<|tool_response>").at_end(),
@@ -839,6 +855,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "reasoning.start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
                                     AFTER_PER_CALL_START,
@@ -1161,10 +1183,10 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
-                                    AFTER_PER_CALL_END_4,
+                                    AFTER_PER_CALL_END_5,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_4)
+                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_5)
                                 .recovery(),
                             Transition::new(
                                 "reasoning.start",
@@ -1266,6 +1288,12 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.function.close",
                                     &[],
+                                    AFTER_FUNCTION_CLOSE,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const { &[Action::MissingMarker(text("}"))] },
                                     AFTER_FUNCTION_CLOSE,
                                 )
                                 .recovery(),
@@ -1426,7 +1454,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "reasoning.end",
                                     const { &[Action::EndCall] },
-                                    AFTER_PER_CALL_END_4,
+                                    AFTER_PER_CALL_END_5,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1575,11 +1603,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.arguments.name_suffix",
-                                    &[],
-                                    ARGUMENT_VALUE,
-                                )
+                            Transition::new("tools.arguments", &[], ARGUMENT_VALUE)
                                 .recovery(),
                         ]
                     },
@@ -1617,6 +1641,12 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_CLOSE,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const { &[Action::MissingMarker(text("}"))] },
+                                    AFTER_FUNCTION_CLOSE,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1647,12 +1677,18 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_CLOSE,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const { &[Action::MissingMarker(text("}"))] },
+                                    AFTER_FUNCTION_CLOSE,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_END_4", None)
+            State::new("AFTER_PER_CALL_END_5", None)
                 .markers(
-                    &AFTER_PER_CALL_END_4_MARKERS,
+                    &AFTER_PER_CALL_END_5_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -1793,10 +1829,10 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
-                                    AFTER_PER_CALL_END_4,
+                                    AFTER_PER_CALL_END_5,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_4)
+                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_5)
                                 .recovery(),
                             Transition::new(
                                 "reasoning.start",
@@ -2054,7 +2090,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_4)
+                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_5)
                                 .recovery(),
                             Transition::new(
                                 "reasoning.start",
@@ -2332,7 +2368,9 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(24) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
@@ -2341,7 +2379,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=2) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -2410,7 +2448,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(24 | 25) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(24 | 25) => Flow::Go(AFTER_PER_CALL_END_5),
                     Found::Marker(26 | 27) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2436,6 +2474,10 @@ impl Machine for Parser {
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(3) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME),
                 }
@@ -2458,7 +2500,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(25) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
+                        Flow::Go(AFTER_PER_CALL_END_5)
                     }
                     Found::Marker(26 | 27) => {
                         io.end_call();
@@ -2522,6 +2564,10 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_ARGUMENTS_QUOTE),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(2..=4) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(5) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2530,17 +2576,21 @@ impl Machine for Parser {
                 match io.expect(&AFTER_ARGUMENTS_QUOTE_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1..=3) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(4) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_END_4 => {
-                match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
+            AFTER_PER_CALL_END_5 => {
+                match io.expect(&AFTER_PER_CALL_END_5_MARKERS) {
                     Found::Marker(0..=22) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(23 | 24) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(23 | 24) => Flow::Go(AFTER_PER_CALL_END_5),
                     Found::Marker(25 | 26) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2589,7 +2639,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(25) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(25) => Flow::Go(AFTER_PER_CALL_END_5),
                     Found::Marker(26 | 27) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2628,7 +2678,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_END_4 => {
+            AFTER_PER_CALL_END_5 => {
                 io.end_calls();
                 true
             }

@@ -47,25 +47,28 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
+
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(7);
+const AFTER_PER_CALL_START_2: StateId = StateId(8);
 
 /// A call, as one object.
-const CALL: StateId = StateId(8);
+const CALL: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(9);
+const AFTER_CALL: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(10);
+const AFTER_PER_CALL_END_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(11);
+const AFTER_PER_CALL_END_4: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(12);
+const AFTER_TOOLS: StateId = StateId(13);
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -82,11 +85,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n\n"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -103,6 +107,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<think>").layout("", "\n\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
@@ -139,7 +144,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -158,7 +163,29 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|im_end|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|im_end|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|im_end|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|im_end|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
     ]
 });
 
@@ -190,7 +217,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -212,10 +239,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -235,10 +263,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -257,11 +286,12 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -281,6 +311,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
@@ -375,6 +406,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
@@ -416,6 +453,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.end",
                                     const { &[Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -531,6 +574,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
@@ -541,6 +590,49 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -778,6 +870,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -889,6 +989,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -987,6 +1093,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.end",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1108,6 +1220,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1197,6 +1317,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1216,6 +1342,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1231,7 +1363,9 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -1268,6 +1402,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(16) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1277,6 +1417,25 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(11) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1363,6 +1522,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(19) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1392,6 +1559,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(17) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1417,6 +1591,13 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(16) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1460,6 +1641,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1474,7 +1663,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_PER_CALL_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_PER_CALL_START
+            | AFTER_TURN_END
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

@@ -41,25 +41,28 @@ const AFTER_PER_CALL_START: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(4);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(5);
+
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(5);
+const AFTER_PER_CALL_START_2: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL: StateId = StateId(6);
+const CALL: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(7);
+const AFTER_CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(8);
+const AFTER_PER_CALL_END_3: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(9);
+const AFTER_PER_CALL_END_4: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_TOOLS: StateId = StateId(11);
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<|end_of_text|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
@@ -75,11 +78,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
@@ -94,6 +98,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|><eos>").at_end(),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
@@ -103,7 +108,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_call>").peek(), Marker::new("</tool_call>")]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
@@ -119,7 +124,27 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `````, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|end_of_text|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
+        Marker::new("<|end_of_text|>"),
     ]
 });
 
@@ -148,7 +173,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
@@ -167,10 +192,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<tool_call>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<tool_call>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
@@ -187,10 +213,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
@@ -206,11 +233,12 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
@@ -227,6 +255,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
+        Marker::new("```"),
     ]
 });
 
@@ -302,6 +331,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
@@ -337,6 +372,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.end",
                                     const { &[Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -402,6 +443,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
@@ -412,6 +459,43 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -611,6 +695,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -709,6 +801,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -794,6 +892,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.end",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -896,6 +1000,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -980,6 +1092,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(13) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -995,6 +1113,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1021,6 +1145,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(13) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1030,6 +1160,21 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(10) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1096,6 +1241,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1120,6 +1273,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(14) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1140,6 +1300,13 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(13) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1173,6 +1340,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1187,7 +1362,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_PER_CALL_START | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_PER_CALL_START | AFTER_TURN_END | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

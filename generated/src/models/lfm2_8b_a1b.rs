@@ -60,10 +60,10 @@ const ARGUMENT_VALUE: StateId = StateId(9);
 const AFTER_ARGUMENT_VALUE: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(11);
+const AFTER_SECTION_END_5: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_4: StateId = StateId(12);
+const AFTER_SECTION_END_6: StateId = StateId(12);
 
 /// Broken markup.
 const UNPARSED_2: StateId = StateId(13);
@@ -188,31 +188,37 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `)`, `}`, `]`; compared with the text at the current position.
+/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(")"), Marker::new("}"), Marker::new("]")]
+    &[
+        Marker::new(")"),
+        Marker::new("}"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
+    ]
 });
 
 /// The markers of this state: `=`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new("=")] });
 
-/// The markers of this state: `,`, `)`, `}`, `]`; compared with the text at the current position.
+/// The markers of this state: `,`, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(",").layout("", " "),
         Marker::new(")"),
         Marker::new("}"),
-        Marker::new("]"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
     ]
 });
 
 /// The markers of this state: `<|tool_call_end|>`; compared with the text at the current position.
-static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
 });
 
 /// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
-static AFTER_SECTION_END_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
         Marker::new("<|endoftext|>").at_end(),
@@ -629,12 +635,12 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.section_end",
                                 &[],
-                                AFTER_SECTION_END_3,
+                                AFTER_SECTION_END_5,
                             ),
                             Transition::new(
                                     "tools.section_end",
                                     &[],
-                                    AFTER_SECTION_END_4,
+                                    AFTER_SECTION_END_6,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -703,8 +709,18 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
+                                    "tools.section_end",
+                                    const {
+                                        &[Action::MissingMarker(text(")")), Action::EndCall]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const {
+                                        &[Action::MissingMarker(text(")")), Action::EndCall]
+                                    },
                                     AFTER_SECTION_START_2,
                                 )
                                 .recovery(),
@@ -755,24 +771,34 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
+                                    "tools.section_end",
+                                    const {
+                                        &[Action::MissingMarker(text(")")), Action::EndCall]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const {
+                                        &[Action::MissingMarker(text(")")), Action::EndCall]
+                                    },
                                     AFTER_SECTION_START_2,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_SECTION_END_3", None)
+            State::new("AFTER_SECTION_END_5", None)
                 .markers(
-                    &AFTER_SECTION_END_3_MARKERS,
+                    &AFTER_SECTION_END_5_MARKERS,
                     const {
-                        &[Transition::new("tools.section_end", &[], AFTER_SECTION_END_4)]
+                        &[Transition::new("tools.section_end", &[], AFTER_SECTION_END_6)]
                     },
                 ),
-            State::new("AFTER_SECTION_END_4", None)
+            State::new("AFTER_SECTION_END_6", None)
                 .markers(
-                    &AFTER_SECTION_END_4_MARKERS,
+                    &AFTER_SECTION_END_6_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -843,7 +869,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_end",
                                     &[],
-                                    AFTER_SECTION_END_4,
+                                    AFTER_SECTION_END_6,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -990,12 +1016,12 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.section_end",
                                 &[],
-                                AFTER_SECTION_END_3,
+                                AFTER_SECTION_END_5,
                             ),
                             Transition::new(
                                     "tools.section_end",
                                     &[],
-                                    AFTER_SECTION_END_4,
+                                    AFTER_SECTION_END_6,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1208,8 +1234,8 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_4),
+                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_6),
                     Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.unparsed();
@@ -1234,7 +1260,12 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=2) => {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.missing_marker(")");
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1265,7 +1296,12 @@ impl Machine for Parser {
             AFTER_ARGUMENT_VALUE => {
                 match io.expect(&AFTER_ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1 | 2) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(3 | 4) => {
+                        io.missing_marker(")");
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1273,20 +1309,20 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_SECTION_END_4),
+            AFTER_SECTION_END_5 => {
+                match io.expect(&AFTER_SECTION_END_5_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_SECTION_END_6),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_END_4 => {
-                match io.expect(&AFTER_SECTION_END_4_MARKERS) {
+            AFTER_SECTION_END_6 => {
+                match io.expect(&AFTER_SECTION_END_6_MARKERS) {
                     Found::Marker(0..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_4),
+                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_6),
                     Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.unparsed();
@@ -1329,8 +1365,8 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_4),
+                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_6),
                     Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.unparsed();
@@ -1364,7 +1400,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_SECTION_END_4 => {
+            AFTER_SECTION_END_6 => {
                 io.end_calls();
                 true
             }

@@ -41,28 +41,31 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(4);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(5);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(5);
+const CALL_NAME: StateId = StateId(6);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(6);
+const ARGUMENTS: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(7);
+const AFTER_ARGUMENTS: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_3: StateId = StateId(8);
+const AFTER_FUNCTION_CLOSE_3: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(9);
+const AFTER_SECTION_END_3: StateId = StateId(10);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(10);
+const UNPARSED_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(11);
+const AFTER_SECTION_END_5: StateId = StateId(12);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eom_id|>`, `<|eot_id|>`, `<|python_tag|>`, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eom_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -80,11 +83,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eom_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("<function="),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `<function=`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -101,6 +105,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("<function="),
     ]
 });
@@ -114,7 +119,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -132,7 +137,29 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("<function="),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|eot_id|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|eot_id|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|python_tag|>"),
     ]
 });
 
@@ -161,7 +188,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -180,10 +207,11 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -202,10 +230,11 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -223,6 +252,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("<function="),
     ]
 });
@@ -232,7 +262,7 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|eom_id|>").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -251,6 +281,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
     ]
 });
 
@@ -324,6 +355,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -371,6 +408,12 @@ pub static PROGRAM: Program = Program {
                                     "tokens.other",
                                     const { &[Action::OtherToken] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -454,6 +497,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -464,6 +513,55 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -687,6 +785,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -797,6 +903,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -897,6 +1009,12 @@ pub static PROGRAM: Program = Program {
                                     "tokens.other",
                                     const { &[Action::EndCalls, Action::OtherToken] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1021,6 +1139,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1101,6 +1225,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(15) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1120,6 +1250,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1150,6 +1286,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(15) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1159,6 +1301,25 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(10) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11..=13) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(14) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1242,6 +1403,14 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1271,6 +1440,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(16) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.speculate_here(CONTENT);
@@ -1296,6 +1472,13 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(15) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1338,6 +1521,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(16) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1351,7 +1541,9 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_FUNCTION_NAME_PREFIX | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_FUNCTION_NAME_PREFIX | AFTER_TURN_END | CONTENT_2 => {
+                true
+            }
             AFTER_ARGUMENTS => {
                 io.end_call();
                 io.end_calls();

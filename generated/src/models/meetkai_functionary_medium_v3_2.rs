@@ -38,16 +38,19 @@ const UNPARSED: StateId = StateId(2);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(4);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(4);
+const CALL_NAME: StateId = StateId(5);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(5);
+const ARGUMENTS: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(6);
+const AFTER_ARGUMENTS: StateId = StateId(7);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|NONE|>`, `>>>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|NONE|>`, `````, `>>>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -65,11 +68,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new(">>>all\n"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|NONE|>"),
+        Marker::new("```"),
         Marker::new(">>>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`, `>>>`; searched for by `<` and `>` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -86,7 +90,29 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|NONE|>"),
+        Marker::new("```"),
         Marker::new(">>>"),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`; searched for by `<`, ``` and `>` (memchr3).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|eot_id|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|eot_id|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new(">>>all\n"),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|NONE|>"),
     ]
 });
 
@@ -114,7 +140,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `>>>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `>>>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -132,6 +158,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|NONE|>"),
+        Marker::new("```"),
     ]
 });
 
@@ -198,6 +225,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -247,6 +280,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -257,6 +296,54 @@ pub static PROGRAM: Program = Program {
                 .end(&[]),
             State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed))),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -456,6 +543,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -544,6 +637,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(15) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -564,6 +663,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -579,6 +684,26 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(10) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => Flow::Go(CONTENT),
+                    Found::Marker(12 | 13) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(14) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -644,6 +769,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(15) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -657,7 +789,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_TURN_END | CONTENT_2 => true,
             AFTER_ARGUMENTS => {
                 io.end_calls();
                 true

@@ -38,22 +38,25 @@ const UNPARSED: StateId = StateId(2);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
-/// A call, as one object.
-const CALL: StateId = StateId(4);
+/// Answer text.
+const CONTENT_2: StateId = StateId(4);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(5);
+const CALL: StateId = StateId(5);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(6);
+const AFTER_CALL: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(7);
+const AFTER_TOOLS: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_CALL_3: StateId = StateId(8);
+const AFTER_CALL_3: StateId = StateId(9);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -71,12 +74,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `[`, `{`; searched for by `<`, `[` and `{` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -93,8 +97,30 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|eot_id|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|eot_id|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|python_tag|>"),
     ]
 });
 
@@ -138,7 +164,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `;`, `{`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `;`, `{`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -158,6 +184,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
     ]
 });
@@ -167,7 +194,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").followed_by(const { &[text("\"")] }).peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `]`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `]`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|eot_id|>").at_end(),
@@ -186,6 +213,7 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
     ]
@@ -288,6 +316,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 CALL,
@@ -343,6 +377,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 CALL,
@@ -358,6 +398,55 @@ pub static PROGRAM: Program = Program {
                 .end(&[]),
             State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed))),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -672,6 +761,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL,
@@ -785,6 +880,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL,
@@ -877,10 +978,16 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(15) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -900,10 +1007,16 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -919,6 +1032,25 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(10) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1003,6 +1135,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(17) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
@@ -1046,10 +1185,17 @@ impl Machine for Parser {
                     }
                     Found::Marker(16) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
@@ -1067,7 +1213,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_TURN_END | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

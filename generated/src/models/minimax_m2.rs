@@ -44,31 +44,43 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(5);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(6);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(7);
+/// Answer text.
+const CONTENT_2: StateId = StateId(6);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(8);
+const CALL_NAME: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(9);
+const AFTER_SECTION_START_2: StateId = StateId(8);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(9);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(11);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(10);
+const ARGUMENT_NAME: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_3: StateId = StateId(11);
+const AFTER_FUNCTION_CLOSE_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(12);
+const AFTER_SECTION_END_3: StateId = StateId(14);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(13);
+const ARGUMENT_VALUE: StateId = StateId(15);
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// Only markers may come here.
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(16);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(17);
+
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
@@ -83,6 +95,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(),
         Marker::new("[e~[<eos>").at_end(),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
@@ -123,7 +136,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
@@ -142,8 +155,28 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `````, `<think>`; searched for by `[`, `<` and ``` (memchr3).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("[e~[<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("[e~[<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("[e~[<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("[e~[</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<think>").layout("", "\n"),
     ]
 });
 
@@ -154,6 +187,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
+                    text("{"),
                     text("<parameter name=\""),
                     text("</invoke>"),
                     text("<invoke name=\""),
@@ -176,7 +210,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\">").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `{`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
@@ -190,7 +224,33 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("[e~[</s>").at_end(),
         Marker::new("<eos>").at_end(),
         Marker::new("[e~[<eos>").at_end(),
+        Marker::new("{").peek(),
         Marker::new("<parameter name=\""),
+        Marker::new("</invoke>"),
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("[e~[<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("[e~[<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("[e~[<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("[e~[</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("[e~[<eos>").at_end(),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
@@ -206,7 +266,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\">")]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
@@ -226,11 +286,12 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("[e~[").layout("", "\n").at_end(),
@@ -249,12 +310,13 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</parameter>`, `</invoke>`; searched for by `<` (memchr).
+/// The markers of this state: `</parameter>`, `</invoke>`, `<parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</parameter>")
@@ -281,6 +343,63 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 ]
             })
             .peek(),
+        Marker::new("<parameter name=\"")
+            .layout("\n", "")
+            .followed_by(const { &[] })
+            .or_named(const { &[NextName::new(NameKind::Argument, "", "\">")] })
+            .on_line()
+            .peek(),
+    ]
+});
+
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("[e~[<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("[e~[<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("[e~[<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("[e~[</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("<parameter name=\""),
+        Marker::new("</invoke>"),
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("[e~[").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("[e~[<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("[e~[<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("[e~[<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("[e~[</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("</invoke>"),
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
@@ -338,6 +457,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
@@ -473,6 +598,12 @@ pub static PROGRAM: Program = Program {
                                 START,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -488,6 +619,37 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START,
+                            ),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -495,7 +657,7 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new(
                                 "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
+                                const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                         ]
@@ -598,11 +760,161 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END,
                                 )
                                 .recovery(),
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
                             Transition::new(
                                 "tools.arguments.name_prefix",
                                 &[],
                                 ARGUMENT_NAME,
                             ),
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Speculate,
+                                        ]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.function.close",
                                 const { &[Action::EndCall] },
@@ -659,15 +971,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -787,6 +1091,12 @@ pub static PROGRAM: Program = Program {
                                 START,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -892,6 +1202,12 @@ pub static PROGRAM: Program = Program {
                                 START,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
@@ -914,7 +1230,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
+                                AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                             ),
                             Transition::new(
                                     "tools.function.close",
@@ -924,12 +1240,324 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</parameter>")),
                                         ]
                                     },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
+            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
+                .markers(
+                    &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.arguments.name_prefix",
+                                &[],
+                                ARGUMENT_NAME,
+                            ),
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Speculate,
+                                        ]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Speculate,
+                                        ]
+                                    },
+                                    AFTER_SECTION_START_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
         ]
     }),
     start: CONTENT,
@@ -943,8 +1571,9 @@ pub static PROGRAM: Program = Program {
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<invoke name=\"" call | "<minimax:tool_call>" more
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
-more-2 ::= layout "<parameter name=\"" other-name "\">" text more-2 | layout "</invoke>" more-3
+more-2 ::= layout "<parameter name=\"" arguments | layout "</invoke>" more-3
 layout ::= [\t\n\r ]{0,20}
+arguments ::= other-name "\">" text more-4
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 # Raw text, up to `</parameter>`.
 text ::= "<" text-2 | [^<] text
@@ -1037,10 +1666,11 @@ text-46 ::= "<" text-2 | [^<>] text
 text-15 ::= "<" text-2 | "e" text-21 | [^<e] text
 text-21 ::= "<" text-2 | "~" text-28 | [^<~] text
 text-28 ::= "<" text-2 | [^<\[] text
-more-3 ::= layout "[e~[" more-4 | layout "<invoke name=\"" call-2 | layout "</minimax:tool_call>" more-5 | layout "<minimax:tool_call>" more | layout
-more-4 ::= layout
+more-4 ::= layout "<parameter name=\"" arguments | layout "</invoke>" more-3
+more-3 ::= layout "[e~[" more-5 | layout "<invoke name=\"" call-2 | layout "</minimax:tool_call>" more-6 | layout "<minimax:tool_call>" more | layout
+more-5 ::= layout
 call-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
-more-5 ::= layout "[e~[" more-4 | layout "<invoke name=\"" call | layout "<minimax:tool_call>" more | layout
+more-6 ::= layout "[e~[" more-5 | layout "<invoke name=\"" call | layout "<minimax:tool_call>" more | layout
 more ::= layout "<invoke name=\"" call-2
 "#;
 
@@ -1081,10 +1711,16 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(12) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1100,11 +1736,15 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(13) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -1137,10 +1777,16 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(16) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1154,10 +1800,27 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(11) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
-                        io.start_call();
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1188,27 +1851,36 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => {
+                    Found::Marker(11) => Flow::Go(ARGUMENTS),
+                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(15..=17) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1220,6 +1892,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13..=15) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
                 }
             }
             ARGUMENT_NAME => {
@@ -1250,6 +1959,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(17) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1274,10 +1990,17 @@ impl Machine for Parser {
                     }
                     Found::Marker(16) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1293,15 +2016,112 @@ impl Machine for Parser {
                 match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
-                    Found::Marker(1) => {
+                    Found::Marker(1 | 2) => {
                         io.end_argument();
                         io.missing_marker("</parameter>");
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(14..=16) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13..=15) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             _ => Flow::Mismatch,
@@ -1310,7 +2130,11 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT | REASONING | AFTER_FUNCTION_NAME_PREFIX | AFTER_TURN_END => true,
+            CONTENT
+            | REASONING
+            | AFTER_FUNCTION_NAME_PREFIX
+            | AFTER_TURN_END
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();
@@ -1321,6 +2145,16 @@ impl Machine for Parser {
                 true
             }
             AFTER_SECTION_END_3 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS => {
+                io.end_call_incomplete();
                 io.end_calls();
                 true
             }

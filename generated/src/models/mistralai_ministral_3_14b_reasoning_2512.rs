@@ -83,9 +83,9 @@ static REASONING_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[TOOL_CALLS]`; searched for by `[` (memchr).
+/// The markers of this state: `[TOOL_CALLS]`, `[THINK]`; searched for by `[` (memchr).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
-    &[Marker::new("[TOOL_CALLS]").peek()]
+    &[Marker::new("[TOOL_CALLS]").peek(), Marker::new("[THINK]").peek()]
 });
 
 /// The markers of this state: `[THINK]`; compared with the text at the current position.
@@ -244,6 +244,12 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new(
                                     "tools.per_call_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
                                     const { &[Action::Unparsed] },
                                     AFTER_PER_CALL_START,
                                 )
@@ -588,7 +594,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0) => {
+                    Found::Marker(0 | 1) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START)
                     }

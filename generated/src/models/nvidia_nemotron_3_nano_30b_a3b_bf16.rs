@@ -47,34 +47,49 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(8);
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(9);
+const CALL_NAME: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+const AFTER_PER_CALL_START_2: StateId = StateId(9);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(12);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(11);
+const ARGUMENT_NAME: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_3: StateId = StateId(12);
+const AFTER_FUNCTION_CLOSE_3: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(13);
+const AFTER_PER_CALL_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(14);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(15);
+const ARGUMENT_VALUE: StateId = StateId(17);
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// The value of an argument, as raw text.
+const ARGUMENT_VALUE_2: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(20);
+
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -91,12 +106,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -113,6 +129,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
@@ -156,7 +173,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -177,8 +194,30 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|im_end|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|im_end|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|im_end|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|im_end|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
     ]
 });
 
@@ -189,6 +228,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
+                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</tool_call>"),
@@ -211,7 +251,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(">").layout("", "\n")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `{`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -225,7 +265,35 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|></s>").at_end(),
         Marker::new("<eos>").at_end(),
         Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("{").peek(),
         Marker::new("<parameter="),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>").layout("\n", "\n"),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
+        Marker::new("```"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|im_end|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|im_end|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|im_end|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|im_end|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|im_end|><eos>").at_end(),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
         Marker::new("<tool_call>").layout("\n", "\n"),
@@ -238,12 +306,12 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`; compared with the text at the current position.
+/// The markers of this state: `>`, `> `; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(">").layout("", "\n")]
+    &[Marker::new(">").layout("", "\n"), Marker::new("> ")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -266,10 +334,11 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -292,10 +361,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -316,12 +386,13 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `</parameter>`, `</function>`, `</tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</parameter>`, `</function>`, `</tool_call>`, `<parameter=`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</parameter>")
@@ -360,6 +431,125 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 ]
             })
             .peek(),
+        Marker::new("<parameter=")
+            .layout("\n", "")
+            .followed_by(const { &[] })
+            .or_named(const {
+                &[
+                    NextName::new(NameKind::Argument, "", ">"),
+                    NextName::new(NameKind::Argument, "", "> "),
+                ]
+            })
+            .on_line()
+            .peek(),
+    ]
+});
+
+/// The markers of this state: ` </parameter>`, `</parameter>`, `</function>`, `</tool_call>`; searched for by ` ` and `<` (memchr2).
+static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new(" </parameter>")
+            .followed_by(const {
+                &[
+                    text("<parameter="),
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
+        Marker::new("</parameter>")
+            .followed_by(const {
+                &[
+                    text("<parameter="),
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
+        Marker::new("</function>")
+            .layout("\n", "")
+            .followed_by(const {
+                &[
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            })
+            .peek(),
+        Marker::new("</tool_call>")
+            .layout("\n", "")
+            .followed_by(const {
+                &[
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            })
+            .peek(),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|im_end|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|im_end|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|im_end|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|im_end|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<parameter="),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>").layout("\n", "\n"),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
+        Marker::new("```"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|im_end|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|im_end|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|im_end|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|im_end|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>").layout("\n", "\n"),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
@@ -442,6 +632,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -488,6 +684,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.end",
                                     const { &[Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -641,6 +843,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -656,6 +864,49 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -663,7 +914,7 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new(
                                 "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
+                                const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                         ]
@@ -698,6 +949,851 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
+                            Transition::new(
+                                "tools.arguments.name_prefix",
+                                &[],
+                                ARGUMENT_NAME,
+                            ),
+                            Transition::new(
+                                "tools.function.close",
+                                &[],
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.close",
+                                &[],
+                                AFTER_FUNCTION_CLOSE_3,
+                            ),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.name_suffix",
+                                const {
+                                    &[
+                                        Action::Argument(ArgumentKind::BySchema {
+                                            python: true,
+                                        }),
+                                    ]
+                                },
+                                ARGUMENT_VALUE,
+                            ),
+                            Transition::new(
+                                    "tools.arguments.name_suffix",
+                                    const {
+                                        &[
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: true,
+                                            }),
+                                        ]
+                                    },
+                                    ARGUMENT_VALUE_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_FUNCTION_CLOSE_3", None)
+                .markers(
+                    &AFTER_FUNCTION_CLOSE_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCall, Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.per_call_end",
+                                const { &[Action::EndCall] },
+                                AFTER_PER_CALL_END_3,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_PER_CALL_START_2,
+                            ),
+                            Transition::new(
+                                "tools.function.name_prefix",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME_2,
+                            ),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCall] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.close",
+                                    const { &[Action::EndCall] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCall] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const {
+                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
+                                },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
+                                    },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_PER_CALL_END_3", None)
+                .markers(
+                    &AFTER_PER_CALL_END_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                AFTER_PER_CALL_START_2,
+                            ),
+                            Transition::new(
+                                "tools.function.name_prefix",
+                                const { &[Action::Speculate] },
+                                CALL_NAME_2,
+                            ),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.close",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCalls, Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::EndCalls, Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls, Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
+                .markers(
+                    &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.close",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.end",
+                                    &[],
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCalls, Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::EndCalls, Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls, Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.name_prefix",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                AFTER_PER_CALL_START_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENT_VALUE", Some(Hole::Value))
+                .markers(
+                    &ARGUMENT_VALUE_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.value_suffix",
+                                const { &[Action::EndArgument] },
+                                AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                            ),
+                            Transition::new(
+                                    "tools.function.close",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_prefix",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("ARGUMENT_VALUE_2", Some(Hole::Value))
+                .markers(
+                    &ARGUMENT_VALUE_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndArgument] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndArgument] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.close",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const {
+                                        &[
+                                            Action::EndArgument,
+                                            Action::MissingMarker(text("</parameter>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
+                .markers(
+                    &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -841,6 +1937,18 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -853,139 +1961,131 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+            State::new("AFTER_ARGUMENTS", None)
                 .markers(
-                    &ARGUMENT_NAME_MARKERS,
+                    &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
                             Transition::new(
-                                "tools.arguments.name_suffix",
-                                const {
-                                    &[
-                                        Action::Argument(ArgumentKind::BySchema {
-                                            python: true,
-                                        }),
-                                    ]
-                                },
-                                ARGUMENT_VALUE,
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                                    AFTER_TURN_END,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.function.close",
+                                &[],
+                                AFTER_FUNCTION_CLOSE_3,
                             ),
-                        ]
-                    },
-                ),
-            State::new("AFTER_FUNCTION_CLOSE_3", None)
-                .markers(
-                    &AFTER_FUNCTION_CLOSE_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_end",
                                 const { &[Action::EndCall] },
                                 AFTER_PER_CALL_END_3,
                             ),
                             Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME_2,
-                            ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCall] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
+                                    "tools.function.name_prefix",
+                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
+                                    CALL_NAME_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_suffix",
+                                    const { &[Action::EndCallIncomplete] },
                                     AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "reasoning.end",
-                                    const { &[Action::EndCall] },
+                                    const { &[Action::EndCallIncomplete] },
                                     AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                                 )
                                 .recovery(),
                             Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
+                                    "reasoning.start",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenReasoning,
+                                        ]
+                                    },
+                                    START_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                     "turn.assistant_start",
                                     const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
                                     },
                                     CONTENT,
                                 )
@@ -993,9 +2093,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::Unparsed,
+                                        ]
                                     },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                         ]
@@ -1003,299 +2119,13 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(
                     Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
+                            "",
+                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
+                            CONTENT,
+                        )
+                        .recovery(),
                 )
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_PER_CALL_END_3", None)
-                .markers(
-                    &AFTER_PER_CALL_END_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME_2,
-                            ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
-                .markers(
-                    &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
-                .end(const { &[Action::EndCalls] }),
-            State::new("ARGUMENT_VALUE", Some(Hole::Value))
-                .markers(
-                    &ARGUMENT_VALUE_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "tools.arguments.value_suffix",
-                                const { &[Action::EndArgument] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const {
-                                        &[
-                                            Action::EndArgument,
-                                            Action::MissingMarker(text("</parameter>")),
-                                        ]
-                                    },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const {
-                                        &[
-                                            Action::EndArgument,
-                                            Action::MissingMarker(text("</parameter>")),
-                                        ]
-                                    },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                ),
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -1308,8 +2138,9 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<function=" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more | "<tool_call>" more-2
-more ::= layout "<parameter=" other-name ">" text more | layout "</function>" more-3 | layout "</tool_call>" more-4
+more ::= layout "<parameter=" arguments | layout "</function>" more-3 | layout "</tool_call>" more-4
 layout ::= [\t\n\r ]{0,20}
+arguments ::= other-name ">" text more-5
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 # Raw text, up to `</parameter>`.
 text ::= "<" text-2 | [^<] text
@@ -1382,9 +2213,10 @@ text-47 ::= "<" text-2 | "n" text-53 | [^<n] text
 text-53 ::= "<" text-2 | "d" text-59 | [^<d] text
 text-59 ::= "<" text-2 | "|" text-65 | [^<|] text
 text-65 ::= "<" text-2 | [^<>] text
-more-3 ::= layout "<|im_end|>" more-5 | layout "</tool_call>" more-4 | layout "<tool_call>" more-2 | layout "<function=" call | layout
-more-5 ::= layout
-more-4 ::= layout "<|im_end|>" more-5 | layout "<tool_call>" more-2 | layout "<function=" call | layout
+more-5 ::= layout "<parameter=" arguments | layout "</function>" more-3 | layout "</tool_call>" more-4
+more-3 ::= layout "<|im_end|>" more-6 | layout "</tool_call>" more-4 | layout "<tool_call>" more-2 | layout "<function=" call | layout
+more-6 ::= layout
+more-4 ::= layout "<|im_end|>" more-6 | layout "<tool_call>" more-2 | layout "<function=" call | layout
 more-2 ::= layout "<function=" call
 call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more
 "#;
@@ -1433,10 +2265,16 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1456,10 +2294,16 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1475,11 +2319,15 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(13) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -1516,10 +2364,16 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(18) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1533,10 +2387,31 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(11) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
-                        io.start_call();
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1567,37 +2442,46 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(13) => {
+                    Found::Marker(11) => Flow::Go(ARGUMENTS),
+                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1607,11 +2491,58 @@ impl Machine for Parser {
                     }
                 }
             }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(1) => {
+                        io.argument(true);
+                        Flow::Go(ARGUMENT_VALUE_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1654,6 +2585,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(20) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1687,6 +2626,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1713,10 +2659,17 @@ impl Machine for Parser {
                     }
                     Found::Marker(18) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1732,15 +2685,139 @@ impl Machine for Parser {
                 match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
-                    Found::Marker(1 | 2) => {
+                    Found::Marker(1..=3) => {
                         io.end_argument();
                         io.missing_marker("</parameter>");
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_VALUE_2 => {
+                match io.value(&ARGUMENT_VALUE_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.end_argument();
+                        io.missing_marker("</parameter>");
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(19 | 20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             _ => Flow::Mismatch,
@@ -1749,9 +2826,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_FUNCTION_NAME_PREFIX | AFTER_TURN_END => {
-                true
-            }
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_FUNCTION_NAME_PREFIX
+            | AFTER_TURN_END
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();
@@ -1767,6 +2847,16 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_2 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS => {
+                io.end_call_incomplete();
                 io.end_calls();
                 true
             }

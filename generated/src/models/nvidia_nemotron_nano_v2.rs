@@ -47,22 +47,25 @@ const AFTER_SECTION_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
+
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(7);
+const AFTER_SECTION_START_2: StateId = StateId(8);
 
 /// A call, as one object.
-const CALL: StateId = StateId(8);
+const CALL: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(9);
+const AFTER_CALL: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(10);
+const AFTER_SECTION_END_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
+const AFTER_TOOLS: StateId = StateId(12);
 
-/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `<SPECIAL_11>Assistant`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `<SPECIAL_11>Assistant`, `<think>`, `````, `<TOOLCALL>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
@@ -78,11 +81,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<SPECIAL_12><eos>").at_end(),
         Marker::new("<SPECIAL_11>Assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `<think>`, `<TOOLCALL>`; searched for by `<` (memchr).
+/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `<think>`, `````, `<TOOLCALL>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
@@ -97,6 +101,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(),
         Marker::new("<SPECIAL_12><eos>").at_end(),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<TOOLCALL>"),
     ]
 });
@@ -133,7 +138,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `</TOOLCALL>`, `</think>`, `<think>`, `````, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
@@ -150,7 +155,27 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<TOOLCALL>"),
+    ]
+});
+
+/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `````, `<think>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<SPECIAL_12><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<SPECIAL_12><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<SPECIAL_12><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<SPECIAL_12></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<SPECIAL_12><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<think>").layout("", "\n"),
     ]
 });
 
@@ -180,7 +205,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `````, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
@@ -199,11 +224,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `</TOOLCALL>`, `</think>`, `<think>`, `````, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
@@ -220,11 +246,12 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `<|endoftext|>`, `<SPECIAL_12><|endoftext|>`, `<|end_of_text|>`, `<SPECIAL_12><|end_of_text|>`, `<|eot_id|>`, `<SPECIAL_12><|eot_id|>`, `</s>`, `<SPECIAL_12></s>`, `<eos>`, `<SPECIAL_12><eos>`, `</TOOLCALL>`, `</think>`, `<think>`, `````, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<SPECIAL_12>").layout("\n", "\n").at_end(),
@@ -241,6 +268,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("```"),
         Marker::new("<TOOLCALL>"),
     ]
 });
@@ -316,6 +344,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -347,6 +381,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -448,6 +488,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -458,6 +504,37 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -657,6 +734,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -750,6 +833,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -842,6 +931,12 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -925,6 +1020,12 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(13) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -940,6 +1041,12 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(12) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -955,7 +1062,9 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -988,6 +1097,12 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -997,6 +1112,21 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(11) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1058,6 +1188,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(16) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1081,6 +1218,13 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(14) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1106,6 +1250,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(14) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1122,7 +1273,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_SECTION_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_SECTION_START
+            | AFTER_TURN_END
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

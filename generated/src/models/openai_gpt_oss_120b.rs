@@ -47,28 +47,37 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
+const CALL_NAME: StateId = StateId(8);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(8);
+const ARGUMENTS: StateId = StateId(9);
+
+/// The id of the call.
+const CALL_ID: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(9);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(10);
+const AFTER_ARGUMENTS: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(11);
+const AFTER_PER_CALL_END_3: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_4: StateId = StateId(14);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(12);
+const UNPARSED_2: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_6: StateId = StateId(13);
+const AFTER_PER_CALL_END_6: StateId = StateId(16);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -96,6 +105,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
+        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
@@ -105,7 +115,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -133,6 +143,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
@@ -160,9 +171,30 @@ static REASONING_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `to=functions.`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
+/// The markers of this state: `to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
-    &[Marker::new("to=functions.").peek(), Marker::new("<|call|>")]
+    &[
+        Marker::new("to=functions.").peek(),
+        Marker::new("<|channel|>analysis<|message|>").peek(),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>").peek(),
+        Marker::new("<|channel|>final<|message|>").peek(),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>").peek(),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>")
+            .peek(),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>").peek(),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>").peek(),
+        Marker::new(
+                "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+            )
+            .peek(),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>").peek(),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>").peek(),
+        Marker::new("<|channel|>final json<|message|>").peek(),
+        Marker::new("<|channel|>commentary<|message|>").peek(),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>").peek(),
+        Marker::new("<|channel|>commentary json<|message|>").peek(),
+        Marker::new("<|call|>"),
+    ]
 });
 
 /// The markers of this state: `<|start|>assistant`, `<|channel|>analysis<|message|>`; compared with the text at the current position.
@@ -170,7 +202,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -198,6 +230,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
@@ -207,7 +240,44 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new(
+            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+        ),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|call|>"),
+        Marker::new("<|start|>assistant"),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+    ]
+});
+
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`, ` `; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|channel|>commentary json<|message|>"),
@@ -219,6 +289,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
+        Marker::new("<|constrain|>"),
+        Marker::new(" "),
     ]
 });
 
@@ -258,7 +330,28 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`; compared with the text at the current position.
+/// The markers of this state: `<|message|>`; compared with the text at the current position.
+static CALL_ID_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|message|>")]
+});
+
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|constrain|>json<|message|>").layout(" ", ""),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
+        Marker::new("json<|message|>").layout(" ", ""),
+        Marker::new("<|channel|>analysis json<|message|>"),
+        Marker::new("<|constrain|>"),
+    ]
+});
+
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -292,10 +385,11 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -329,10 +423,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -360,6 +455,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
@@ -374,7 +470,7 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`; compared with the text at the current position.
+/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|endoftext|>").at_end(),
@@ -408,6 +504,7 @@ static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("```"),
     ]
 });
 
@@ -541,6 +638,12 @@ pub static PROGRAM: Program = Program {
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -682,6 +785,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -772,6 +881,90 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "reasoning.start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
+                                    AFTER_PER_CALL_START,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::Unparsed, Action::OpenContent] },
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
@@ -899,6 +1092,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -934,6 +1133,143 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.end",
+                                const { &[Action::CloseContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.end",
+                                const { &[Action::CloseContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -984,6 +1320,18 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    CALL_ID,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1176,6 +1524,72 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("CALL_ID", Some(Hole::Id))
+                .markers(
+                    &CALL_ID_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools.function.name_suffix", &[], ARGUMENTS)
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                &[],
+                                ARGUMENTS,
+                            ),
+                            Transition::new("tools.function.name_suffix", &[], CALL_ID)
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_ID)),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
                     &AFTER_ARGUMENTS_MARKERS,
@@ -1366,6 +1780,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1535,6 +1957,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1665,6 +2093,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1872,6 +2306,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1960,7 +2400,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(23) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(24..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1980,7 +2426,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(23) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(24..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1996,7 +2448,9 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(6..=11) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
@@ -2005,7 +2459,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=15) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -2033,7 +2487,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(23) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(24..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2047,11 +2507,43 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(8..=21) => Flow::Go(CONTENT),
+                    Found::Marker(22 | 23) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24..=28) => {
+                        io.speculate(CONTENT_2);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0..=8) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(9) => {
+                        io.start_call();
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(10) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2095,6 +2587,21 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            CALL_ID => {
+                match io.name(&CALL_ID_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0..=8) => Flow::Go(ARGUMENTS),
+                    Found::Marker(9) => Flow::Go(CALL_ID),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_ID),
+                }
+            }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0..=4) => {
@@ -2127,6 +2634,14 @@ impl Machine for Parser {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
+                    }
+                    Found::Marker(29) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2161,6 +2676,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(29) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -2189,7 +2711,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(23) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(24..=29) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2236,6 +2765,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(29) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -2249,7 +2785,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_PER_CALL_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_PER_CALL_START
+            | AFTER_TURN_END
+            | CONTENT_2 => true,
             AFTER_ARGUMENTS => {
                 io.end_call();
                 io.end_calls();

@@ -41,25 +41,28 @@ const AFTER_PER_CALL_START: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(4);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(5);
+
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(5);
+const AFTER_PER_CALL_START_2: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL: StateId = StateId(6);
+const CALL: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(7);
+const AFTER_CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(8);
+const AFTER_PER_CALL_END_3: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(9);
+const AFTER_PER_CALL_END_4: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_TOOLS: StateId = StateId(11);
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<|im_end|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -75,11 +78,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|><eos>").at_end(),
         Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<|im_end|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -95,6 +99,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_end|><eos>").at_end(),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
@@ -104,7 +109,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_call>").peek(), Marker::new("</tool_call>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<|im_start|>assistant`, `<|im_end|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -121,7 +126,28 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `````, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|im_end|>").layout("", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|im_end|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|im_end|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|im_end|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|im_end|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
     ]
 });
 
@@ -151,7 +177,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -171,10 +197,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `</tool_call>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `</tool_call>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -192,10 +219,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<|im_start|>assistant`, `<|im_end|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -212,11 +240,12 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|im_end|>").layout("", "\n").at_end(),
@@ -234,6 +263,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("```"),
     ]
 });
 
@@ -307,6 +337,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
@@ -343,6 +379,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.end",
                                     const { &[Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -409,6 +451,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
@@ -419,6 +467,44 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -630,6 +716,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -734,6 +828,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -825,6 +925,12 @@ pub static PROGRAM: Program = Program {
                                     "turn.end",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -933,6 +1039,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1016,6 +1130,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(13) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1031,6 +1151,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(13) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1057,6 +1183,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1066,6 +1198,21 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(11) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1132,6 +1279,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1156,6 +1311,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(15) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1176,6 +1338,13 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(14) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1209,6 +1378,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1223,7 +1400,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_PER_CALL_START | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_PER_CALL_START | AFTER_TURN_END | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

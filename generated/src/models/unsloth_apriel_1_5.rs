@@ -47,22 +47,25 @@ const AFTER_SECTION_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
+
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(7);
+const AFTER_SECTION_START_2: StateId = StateId(8);
 
 /// A call, as one object.
-const CALL: StateId = StateId(8);
+const CALL: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(9);
+const AFTER_CALL: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(10);
+const AFTER_SECTION_END_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
+const AFTER_TOOLS: StateId = StateId(12);
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
@@ -82,11 +85,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
+        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
@@ -106,6 +110,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
+        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -139,7 +144,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<thinking>")]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
@@ -161,7 +166,32 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
+        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `````, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|end|>").layout("\n", "\n").at_end(),
+        Marker::new("<|endoftext|>").at_end(),
+        Marker::new("<|end|><|endoftext|>").at_end(),
+        Marker::new("<|end_of_text|>").at_end(),
+        Marker::new("<|end|><|end_of_text|>").at_end(),
+        Marker::new("<|eot_id|>").at_end(),
+        Marker::new("<|end|><|eot_id|>").at_end(),
+        Marker::new("</s>").at_end(),
+        Marker::new("<|end|></s>").at_end(),
+        Marker::new("<eos>").at_end(),
+        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("```"),
+        Marker::new("<thinking>"),
+        Marker::new("<|assistant|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|content|>"),
+        Marker::new("<|system|>"),
+        Marker::new("<|tool_result|>"),
     ]
 });
 
@@ -196,7 +226,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
@@ -220,11 +250,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
+        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
@@ -246,11 +277,12 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
+        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|end|>").layout("\n", "\n").at_end(),
@@ -272,6 +304,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
+        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -371,6 +404,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -430,6 +469,12 @@ pub static PROGRAM: Program = Program {
                                     "tokens.other",
                                     const { &[Action::OtherToken] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -563,6 +608,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -573,6 +624,67 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -842,6 +954,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -962,6 +1080,12 @@ pub static PROGRAM: Program = Program {
                                     "tokens.other",
                                     const { &[Action::EndCalls, Action::OtherToken] },
                                     CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1087,6 +1211,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
+                                    "content",
+                                    const { &[Action::EndCalls, Action::OpenFence] },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -1178,6 +1308,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(17) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1201,6 +1337,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(17) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1216,7 +1358,9 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(12) => {
-                        io.speculate(REASONING);
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
@@ -1257,6 +1401,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(19) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1266,6 +1416,29 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(11) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=17) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1349,6 +1522,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(21) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1382,6 +1562,13 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(19) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1417,6 +1604,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(19) => {
                         io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1433,7 +1627,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_SECTION_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_SECTION_START
+            | AFTER_TURN_END
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

@@ -25,6 +25,12 @@ impl Io<'_> {
         speculation.begin(cursor.pos, cursor.pos, cursor.pos, state);
     }
 
+    /// A call may begin with the marker that was just read, in reasoning. Returns whether it may end the reasoning.
+    pub fn speculate_in_reasoning(&mut self, state: StateId) -> bool {
+        self.speculate(state);
+        self.options.calls_end_reasoning
+    }
+
     /// The name that was read announces a call.
     pub fn start_call(&mut self) {
         let Memory { cursor, calls, .. } = &mut *self.memory;
@@ -65,6 +71,35 @@ impl Io<'_> {
             self.start_call();
         }
         offered
+    }
+
+    /// The name that was read announces a call, if it is among the tools offered or there are none. Returns whether it does.
+    pub fn start_known_call(&mut self) -> bool {
+        if self.options.tools.is_empty() {
+            self.start_call();
+            return true;
+        }
+        self.start_offered_call()
+    }
+
+    /// The name that was read holds the name of an offered function, and directly behind it the name of one of its arguments.
+    /// Returns whether that is so; then it announces a call, and the argument's name is the one that was read.
+    pub fn start_split_call(&mut self) -> bool {
+        let text = self.captured.unwrap_or_else(|| self.memory.cursor.capture.as_str()).to_owned();
+        let tools = &self.options.tools;
+        let fits = |name: &&str| {
+            let argument = text.strip_prefix(*name).map(str::trim_start);
+            argument.is_some_and(|argument| tools.declares(name, argument))
+        };
+        let name = tools.iter().map(|tool| tool.name.as_str()).filter(fits).max_by_key(|name| name.len());
+        let Some(name) = name else { return false };
+        let argument = text[name.len()..].trim_start();
+        let Memory { cursor, calls, .. } = &mut *self.memory;
+        calls.name.set(name.as_bytes());
+        cursor.capture.set(argument.as_bytes());
+        self.captured = None;
+        self.announce(None);
+        true
     }
 
     /// The text that was read is the call's id.
@@ -214,6 +249,21 @@ impl Io<'_> {
         if emitter.last == b'\n' {
             cursor.layout.set_any();
         }
+    }
+
+    /// The marker that was just read opens a code fence if it begins a line. It is text of the answer. Returns whether a fence
+    /// opens.
+    pub fn open_fence(&mut self) -> bool {
+        let begins_line = matches!(self.memory.emitter.last, b'\n' | 0);
+        self.close_fence();
+        begins_line
+    }
+
+    /// The marker that was just read closes a code fence. It is text of the answer.
+    pub fn close_fence(&mut self) {
+        let Memory { cursor, emitter, .. } = &mut *self.memory;
+        emitter.text(Channel::Content, &self.input, cursor.text_end, cursor.pos, self.sink);
+        cursor.layout.clear();
     }
 
     /// The marker that was just read opens reasoning.

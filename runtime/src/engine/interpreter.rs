@@ -104,20 +104,39 @@ impl Interpreter {
         }
     }
 
+    fn reads_reasoning(&self, state: StateId) -> bool {
+        self.program().state(state).is_some_and(|state| state.hole == Some(Hole::Text(Channel::Reasoning)))
+    }
+
     /// Performs actions. Returns `false` if the text turned out to be no call.
     fn perform(&self, actions: &[Action], state: StateId, at_marker: bool, io: &mut Io<'_>) -> bool {
         for action in actions {
             match action {
+                Action::Speculate if at_marker && self.reads_reasoning(state) => {
+                    if !io.speculate_in_reasoning(state) {
+                        return false;
+                    }
+                }
                 Action::Speculate if at_marker => io.speculate(self.program().fallback(state)),
                 Action::Speculate => io.speculate_here(self.program().fallback(state)),
                 Action::HoldBack => io.speculate_here(self.program().content),
                 Action::StartCall => io.start_call(),
+                Action::StartKnown => {
+                    if !io.start_known_call() {
+                        return false;
+                    }
+                }
                 Action::StartOffered => {
                     if !io.start_offered_call() {
                         return false;
                     }
                 }
                 Action::StartLabelled { prefix, separator } => io.start_call_labelled(prefix, separator),
+                Action::StartSplit => {
+                    if !io.start_split_call() {
+                        return false;
+                    }
+                }
                 Action::Id => io.id(),
                 Action::Argument(ArgumentKind::BySchema { python }) => io.argument(*python),
                 Action::Argument(ArgumentKind::Text) => io.argument_text(),
@@ -130,6 +149,12 @@ impl Interpreter {
                 Action::EndCall => io.end_call(),
                 Action::EndCallIncomplete => io.end_call_incomplete(),
                 Action::EndCalls => io.end_calls(),
+                Action::OpenFence => {
+                    if !io.open_fence() {
+                        return false;
+                    }
+                }
+                Action::CloseFence => io.close_fence(),
                 Action::OpenReasoning => io.open_reasoning(),
                 Action::CloseReasoning => io.close_reasoning(),
                 Action::Unparsed => io.unparsed(),

@@ -13,7 +13,7 @@ use super::value_readers::{Reading, ValueReaders};
 use crate::limits::PIECE;
 use crate::message::DiagnosticKind;
 use crate::program::Markers;
-use crate::readers::json::{Progress, Unescaper};
+use crate::readers::json::Progress;
 use crate::readers::{python, quote_tokens};
 
 /// What a byte is with which one of the stops may begin.
@@ -32,7 +32,12 @@ impl Io<'_> {
     pub fn json_arguments(&mut self, stops: &Markers) -> Found {
         match self.memory.readers.reading {
             Reading::NoJson => return self.no_json(stops),
-            Reading::JsonText => return self.json_text(),
+            Reading::JsonText => {
+                let pos = self.memory.cursor.pos;
+                let len = self.input.bytes.len();
+                let end = if self.input.last { len } else { pos + self.input.whole_characters(pos, len) };
+                return self.json_text(end);
+            }
             _ => {}
         }
         let begins = self.memory.readers.reading != Reading::Json;
@@ -44,8 +49,8 @@ impl Io<'_> {
             match self.input.bytes.get(self.memory.cursor.pos + 1) {
                 Some(b'{') => {
                     readers.reading = Reading::JsonText;
-                    readers.unescaper = Unescaper::new();
-                    return self.json_text();
+                    readers.json_text.reset();
+                    return self.json_text(end);
                 }
                 None if !self.input.last => {
                     readers.reading = Reading::Nothing;
@@ -99,13 +104,13 @@ impl Io<'_> {
         found
     }
 
-    /// Reads arguments that are a JSON string with an object in it. Some models encode them twice.
-    fn json_text(&mut self) -> Found {
+    /// Reads arguments that are a JSON string with an object in it, up to `end`. Some models encode them twice.
+    fn json_text(&mut self, end: usize) -> Found {
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
-        let rest = &self.input.bytes[cursor.pos..];
+        let rest = &self.input.bytes[cursor.pos..end];
         let progress = readers.json.feed(rest);
         let taken = if let Progress::Done(taken) = progress { taken } else { rest.len() };
-        readers.unescaper.feed(&rest[..taken], &mut emitter.arguments);
+        readers.json_text.feed(&rest[..taken], &mut emitter.arguments);
         cursor.search.work.add(taken);
         cursor.pos += taken;
         cursor.search.restart(cursor.pos);
@@ -114,7 +119,9 @@ impl Io<'_> {
             return Found::Wait;
         }
         readers.reading = Reading::Nothing;
-        calls.note_malformed(readers.json.malformed(), emitter, self.sink);
+        readers.json_text.end();
+        let malformed = readers.json.malformed() || readers.json_text.malformed();
+        calls.note_malformed(malformed, emitter, self.sink);
         calls.note(DiagnosticKind::ArgumentsAsText, "", emitter, self.sink);
         Found::Done
     }

@@ -34,6 +34,8 @@ pub(super) enum Candidate {
 pub(super) struct Searcher {
     /// Before this offset no marker begins.
     pub(super) from: usize,
+    /// Where the text begins that is searched. Only a marker behind a line of it stands on a line of its own.
+    pub(super) begin: usize,
     /// The place where one may begin, as far as it was compared.
     probe: Option<Probe>,
     /// How many bytes were looked at; counted in test builds only.
@@ -125,7 +127,8 @@ impl Searcher {
     ) -> Candidate {
         if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
             self.probe = None;
-            if let Some(index) = fast_paths::attempt(|| compare_at_once(text, at, markers, &mut self.work)) {
+            if let Some(index) = fast_paths::attempt(|| compare_at_once(text, self.begin, at, markers, &mut self.work))
+            {
                 self.work.add(index.map_or(2, |index| markers.list()[index].core.len()));
                 return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
             }
@@ -144,7 +147,7 @@ impl Searcher {
         last: bool,
     ) -> Candidate {
         let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
-        let verdict = probe.go_on(text, markers, names, last, &mut self.work);
+        let verdict = probe.go_on(text, self.begin, markers, names, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
             self.from = at;
             self.probe = Some(probe);
@@ -155,7 +158,7 @@ impl Searcher {
 
 /// A fast path: which marker begins at `at`, if any, given that all of it and all that confirms it is at hand. `None` if it is
 /// not.
-fn compare_at_once(text: &[u8], at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
+fn compare_at_once(text: &[u8], begin: usize, at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
     let rest = &text[at..];
     if rest.first().is_some_and(|&first| !markers.begins.firsts.has(first)) {
         return Some(None);
@@ -173,7 +176,7 @@ fn compare_at_once(text: &[u8], at: usize, markers: &Markers, work: &mut Work) -
             [one] => one == first,
             [] => false,
         };
-        if !alike || !rest.starts_with(core) {
+        if !alike || !rest.starts_with(core) || !marker.may_stand(text, begin, at) {
             continue;
         }
         if !marker.names.is_empty() {
@@ -273,7 +276,15 @@ impl Probe {
     }
 
     #[inline(never)]
-    fn go_on(&mut self, text: &[u8], markers: &Markers, names: Names<'_>, last: bool, work: &mut Work) -> Candidate {
+    fn go_on(
+        &mut self,
+        text: &[u8],
+        begin: usize,
+        markers: &Markers,
+        names: Names<'_>,
+        last: bool,
+        work: &mut Work,
+    ) -> Candidate {
         let list = markers.list();
         let rest = &text[self.at + self.read..];
         let (mut alive, mut compared) = (0, 0);
@@ -281,7 +292,7 @@ impl Probe {
             let core = &list[index].core.as_bytes()[self.read..];
             let differs = core.iter().zip(rest).position(|(a, b)| a != b);
             compared = compared.max(differs.map_or(core.len().min(rest.len()), |at| at + 1));
-            if differs.is_some() {
+            if differs.is_some() || !list[index].may_stand(text, begin, self.at) {
                 continue;
             }
             if core.len() > rest.len() {

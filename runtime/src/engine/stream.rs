@@ -10,7 +10,7 @@ use super::machine::{Flow, Machine};
 use super::memory::Memory;
 use crate::message::{BorrowedMessage, Channel, Event, Message};
 use crate::options::Options;
-use crate::program::{Entry, ModelInfo, Program, StateId};
+use crate::program::{Action, Entry, ModelInfo, Origin, Program, State, StateId};
 
 /// A parser in the middle of a turn.
 ///
@@ -281,6 +281,12 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
         Some(at) => prompt.get(at..).unwrap_or(prompt),
         None => prompt,
     };
+    if !assistant_start.is_empty()
+        && !turn.contains(assistant_start)
+        && let Some(entered) = enter_unknown(program, prompt)
+    {
+        return entered;
+    }
     let longest = entries.iter().filter(|e| turn.starts_with(&*e.text)).max_by_key(|e| e.text.len());
     match longest {
         Some(entry) if !(entry.text == assistant_start && entry.channel == Channel::Reasoning) => {
@@ -289,6 +295,22 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
         Some(entry) if turn == entry.text => (Some(entry), ""),
         _ => (None, turn.strip_prefix(assistant_start).unwrap_or(turn)),
     }
+}
+
+/// The same for a prompt that does not open the turn as the spec says. If it ends with a marker that opens or closes
+/// reasoning, that says where the output begins.
+fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Option<&'e Entry>, &'o str)> {
+    let end = prompt.trim_end();
+    let arrows = || program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
+    let ends_with = |action: Action| {
+        let mut cores = arrows().filter(move |(_, step)| step.does(&action)).map(|(marker, _)| &*marker.core);
+        cores.find(|core| !core.is_empty() && end.ends_with(*core))
+    };
+    if let Some(opener) = ends_with(Action::OpenReasoning) {
+        return Some((None, &prompt[end.len() - opener.len()..]));
+    }
+    ends_with(Action::CloseReasoning)?;
+    Some((program.entries.iter().find(|entry| entry.channel == Channel::Content && entry.read.is_empty()), ""))
 }
 
 /// The offset of the last occurrence of a text in another. Prompts have their last turn near their end, so a simple search

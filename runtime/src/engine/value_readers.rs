@@ -3,7 +3,7 @@
 use crate::inline_string::InlineString;
 use crate::program::Markers;
 use crate::readers::call_object::CallObject;
-use crate::readers::json::{Scanner, Unescaper};
+use crate::readers::json::{JsonText, Scanner};
 use crate::readers::tagged::TaggedReader;
 use crate::readers::{python, quote_tokens};
 
@@ -14,7 +14,7 @@ pub(crate) struct ValueReaders {
     pub(super) reading: Reading,
     pub(super) json: Scanner,
     /// Decodes arguments that are a text with JSON in it, while `json` looks for its end.
-    pub(super) unescaper: Unescaper,
+    pub(super) json_text: JsonText,
     pub(super) python: python::Translator,
     pub(super) quote_tokens: quote_tokens::Translator,
     pub(super) object: CallObject,

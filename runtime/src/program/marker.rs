@@ -21,6 +21,8 @@ pub struct Marker {
     pub named: Option<usize>,
     /// The names that confirm the marker too, with what stands beside them.
     pub names: List<NextName>,
+    /// Whether it counts only at the start of a line. White space before it must then be its layout.
+    pub line: bool,
 }
 
 impl Marker {
@@ -34,6 +36,7 @@ impl Marker {
             take: true,
             named: None,
             names: Cow::Borrowed(&[]),
+            line: false,
         }
     }
 
@@ -54,6 +57,18 @@ impl Marker {
     pub const fn or_named(mut self, names: &'static [NextName]) -> Self {
         set(&mut self.names, Cow::Borrowed(names));
         self
+    }
+
+    /// Requires that it stands at the start of a line.
+    pub const fn on_line(mut self) -> Self {
+        self.line = true;
+        self
+    }
+
+    /// Whether it may stand at this offset of a text, of which the part before `from` is read.
+    #[inline]
+    pub(crate) fn may_stand(&self, text: &[u8], from: usize, at: usize) -> bool {
+        !self.line || (at > from && text[at - 1] == b'\n')
     }
 
     /// Whether the core is white space. Then nothing may stand between it and what confirms it.

@@ -237,8 +237,8 @@ impl LastBytes {
             let hit = match self.count {
                 0 => return None,
                 1 => memchr::memchr(a, rest),
-                2 => rest.iter().position(|&byte| byte == a || byte == b),
-                _ => rest.iter().position(|&byte| byte == a || byte == b || byte == c),
+                2 => memchr::memchr2(a, b, rest),
+                _ => memchr::memchr3(a, b, c, rest),
             };
             end += hit? + 1;
             let starts =

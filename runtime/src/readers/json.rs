@@ -7,6 +7,7 @@
 use crate::byte_set::Begins;
 
 mod close;
+mod json_text;
 mod nesting;
 #[cfg(test)]
 pub(crate) mod testkit;
@@ -14,6 +15,7 @@ mod text;
 
 pub use close::close;
 
+pub(crate) use json_text::JsonText;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
     Surrogates, Unescaper, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain,

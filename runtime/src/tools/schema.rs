@@ -39,6 +39,11 @@ impl Arguments {
         self.named.is_empty() || self.find(argument).is_ok()
     }
 
+    /// Whether the schema names an argument.
+    pub(super) fn names(&self, argument: &str) -> bool {
+        self.find(argument).is_ok()
+    }
+
     /// Whether the schema has a place for an argument: names it, says what others are, or names none at all.
     pub(super) fn has_place_for(&self, argument: &str) -> bool {
         self.may_have(argument) || self.others != Types::UNKNOWN

@@ -118,10 +118,12 @@ fn does(action: &Action) -> Option<String> {
         Action::Speculate => "hold back".to_owned(),
         Action::HoldBack => "hold back what is no closer".to_owned(),
         Action::StartCall => "announce the call".to_owned(),
+        Action::StartKnown => "announce the call unless other names were offered".to_owned(),
         Action::StartOffered => "announce the call if its name was offered".to_owned(),
         Action::StartLabelled { prefix, separator } => {
             format!("announce the call by its label: {prefix:?}, name, {separator:?}, index")
         }
+        Action::StartSplit => "announce the call, if its name and that of an argument are one word".to_owned(),
         Action::Id => "take the id".to_owned(),
         Action::Argument(ArgumentKind::BySchema { .. }) => "begin an argument, typed by the schema".to_owned(),
         Action::Argument(ArgumentKind::Text) => "begin an argument that is a string".to_owned(),
@@ -134,6 +136,8 @@ fn does(action: &Action) -> Option<String> {
         Action::EndCall => "end the call".to_owned(),
         Action::EndCallIncomplete => "end the call, incomplete".to_owned(),
         Action::EndCalls => "end the calls".to_owned(),
+        Action::OpenFence => "open a code fence if it begins a line".to_owned(),
+        Action::CloseFence => "close the code fence".to_owned(),
         Action::OpenReasoning => "open reasoning".to_owned(),
         Action::CloseReasoning => "close reasoning".to_owned(),
         Action::Unparsed | Action::OtherToken => "take it for broken markup".to_owned(),

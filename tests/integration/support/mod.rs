@@ -170,6 +170,8 @@ struct OwnCase {
     parallel_tool_calls: bool,
     #[serde(default = "yes")]
     extract_reasoning: bool,
+    #[serde(default = "yes")]
+    calls_end_reasoning: bool,
     #[serde(default)]
     json_response: bool,
     #[serde(default)]
@@ -203,6 +205,7 @@ impl OwnCase {
         let mut options = Options::new()
             .parallel_tool_calls(self.parallel_tool_calls)
             .extract_reasoning(self.extract_reasoning)
+            .calls_end_reasoning(self.calls_end_reasoning)
             .json_response(self.json_response);
         if self.tools {
             options = options.tools(tools);

@@ -1,6 +1,6 @@
 //! The arguments of a call object: takes them out of the object and prepares them for the call.
 
-use crate::readers::json::{Kind, Progress, Scanner, Unescaper, is_space};
+use crate::readers::json::JsonText;
 
 /// Passes the arguments on. JSON text in a string is unescaped; all other arguments stay as they are. Until the name is
 /// known, they are kept.
@@ -11,7 +11,7 @@ pub(super) struct Arguments {
     held: Vec<u8>,
     /// The beginning of a word that may be `null`.
     null: Vec<u8>,
-    text: InString,
+    text: JsonText,
     /// What is to be passed on, if it differs from the input.
     out: Vec<u8>,
     malformed: bool,
@@ -35,51 +35,6 @@ enum Form {
     Null,
     Native,
     InString,
-}
-
-/// Arguments given as JSON text in a string.
-#[derive(Debug, Clone, Default)]
-struct InString {
-    unescaper: Unescaper,
-    check: Scanner,
-    /// The text has a byte that is not white space.
-    started: bool,
-    /// The value in it ended.
-    ended: bool,
-    malformed: bool,
-}
-
-impl InString {
-    /// Unescapes the next bytes.
-    fn feed(&mut self, json: &[u8], out: &mut Vec<u8>) {
-        self.unescaper.feed(json, out);
-        self.started |= !out.iter().copied().all(is_space);
-        let mut taken = 0;
-        if !self.ended {
-            match self.check.feed(out) {
-                Progress::Done(count) => {
-                    self.ended = true;
-                    taken = count;
-                }
-                _ => taken = out.len(),
-            }
-        }
-        self.malformed |= self.check.malformed() || !out[taken..].iter().copied().all(is_space);
-    }
-
-    /// The string ended. An empty text means that there are no arguments; any other text must be an object.
-    fn end(&mut self) {
-        let object = self.check.kind() == Some(Kind::Object) && self.check.finish();
-        self.malformed |= self.started && !object;
-    }
-
-    fn reset(&mut self) {
-        self.unescaper = Unescaper::new();
-        self.check.reset();
-        self.started = false;
-        self.ended = false;
-        self.malformed = false;
-    }
 }
 
 impl Arguments {
@@ -117,7 +72,7 @@ impl Arguments {
                 self.text.feed(json, &mut self.out);
                 if done {
                     self.text.end();
-                    self.malformed |= self.text.malformed;
+                    self.malformed |= self.text.malformed();
                 }
             }
             Form::Native if json.is_empty() => {}
@@ -186,6 +141,6 @@ impl Arguments {
     }
 
     pub(super) fn malformed(&self) -> bool {
-        self.malformed || self.text.malformed
+        self.malformed || self.text.malformed()
     }
 }

@@ -1,0 +1,143 @@
+//! Actions as Rust: the data of a program, and the calls of a step.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use unjinja_runtime::Channel;
+use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Nesting, Program, StateId};
+
+/// The list of actions, as data.
+pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
+    if actions.is_empty() {
+        return quote!(&[]);
+    }
+    let tokens = actions.iter().map(|action| match action {
+        Action::Speculate => quote!(Action::Speculate),
+        Action::HoldBack => quote!(Action::HoldBack),
+        Action::StartCall => quote!(Action::StartCall),
+        Action::StartOffered => quote!(Action::StartOffered),
+        Action::StartKnown => quote!(Action::StartKnown),
+        Action::StartLabelled { prefix, separator } => {
+            let (prefix, separator) = (&**prefix, &**separator);
+            quote!(Action::StartLabelled { prefix: text(#prefix), separator: text(#separator) })
+        }
+        Action::StartSplit => quote!(Action::StartSplit),
+        Action::Id => quote!(Action::Id),
+        Action::Argument(ArgumentKind::BySchema { python }) => {
+            quote!(Action::Argument(ArgumentKind::BySchema { python: #python }))
+        }
+        Action::Argument(ArgumentKind::Text) => quote!(Action::Argument(ArgumentKind::Text)),
+        Action::Argument(ArgumentKind::Other { python }) => {
+            quote!(Action::Argument(ArgumentKind::Other { python: #python }))
+        }
+        Action::Argument(ArgumentKind::Literal) => quote!(Action::Argument(ArgumentKind::Literal)),
+        Action::Argument(ArgumentKind::TightLiteral) => quote!(Action::Argument(ArgumentKind::TightLiteral)),
+        Action::EndArgument => quote!(Action::EndArgument),
+        Action::NestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(Action::NestedArgument(std::borrow::Cow::Borrowed(#nesting)))
+        }
+        Action::EndNestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(Action::EndNestedArgument(std::borrow::Cow::Borrowed(#nesting)))
+        }
+        Action::EndCall => quote!(Action::EndCall),
+        Action::EndCallIncomplete => quote!(Action::EndCallIncomplete),
+        Action::EndCalls => quote!(Action::EndCalls),
+        Action::OpenFence => quote!(Action::OpenFence),
+        Action::CloseFence => quote!(Action::CloseFence),
+        Action::OpenReasoning => quote!(Action::OpenReasoning),
+        Action::CloseReasoning => quote!(Action::CloseReasoning),
+        Action::OpenContent => quote!(Action::OpenContent),
+        Action::CloseContent => quote!(Action::CloseContent),
+        Action::Unparsed => quote!(Action::Unparsed),
+        Action::OtherToken => quote!(Action::OtherToken),
+        Action::MissingMarker(marker) => {
+            let marker = &**marker;
+            quote!(Action::MissingMarker(text(#marker)))
+        }
+    });
+    quote!(const { &[#(#tokens),*] })
+}
+
+fn nesting_tokens(nesting: &Nesting) -> TokenStream {
+    let Nesting { python, open, opened, close, closed } = nesting;
+    quote!(const {
+        &Nesting {
+            python: #python,
+            open: text(#open),
+            opened: text(#opened),
+            close: text(#close),
+            closed: text(#closed),
+        }
+    })
+}
+
+/// The call that performs an action. Actions that only grammars need have none.
+pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, at_marker: bool) -> TokenStream {
+    match action {
+        Action::Speculate => {
+            let state = state_name(program, program.fallback(from));
+            let reasons = program.state(from).is_some_and(|state| state.hole == Some(Hole::Text(Channel::Reasoning)));
+            if at_marker && reasons {
+                return quote!(if !io.speculate_in_reasoning(#state) {
+                    return Flow::Mismatch;
+                });
+            }
+            if at_marker { quote!(io.speculate(#state);) } else { quote!(io.speculate_here(#state);) }
+        }
+        Action::HoldBack => {
+            let state = state_name(program, program.content);
+            quote!(io.speculate_here(#state);)
+        }
+        Action::StartCall => quote!(io.start_call();),
+        Action::StartLabelled { prefix, separator } => {
+            let (prefix, separator) = (&**prefix, &**separator);
+            quote!(io.start_call_labelled(#prefix, #separator);)
+        }
+        Action::StartSplit => quote!(if !io.start_split_call() {
+            return Flow::Mismatch;
+        }),
+        Action::Id => quote!(io.id();),
+        Action::StartKnown => quote!(if !io.start_known_call() {
+            return Flow::Mismatch;
+        }),
+        Action::StartOffered => quote!(if !io.start_offered_call() {
+            return Flow::Mismatch;
+        }),
+        Action::Argument(ArgumentKind::BySchema { python }) => quote!(io.argument(#python);),
+        Action::Argument(ArgumentKind::Text) => quote!(io.argument_text();),
+        Action::Argument(ArgumentKind::Other { python }) => quote!(io.argument_other(#python);),
+        Action::Argument(ArgumentKind::Literal) => quote!(io.argument_literal();),
+        Action::Argument(ArgumentKind::TightLiteral) => quote!(io.argument_tight_literal();),
+        Action::EndArgument => quote!(io.end_argument();),
+        Action::NestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(io.nested_argument(#nesting);)
+        }
+        Action::EndNestedArgument(nesting) => {
+            let nesting = nesting_tokens(nesting);
+            quote!(io.end_nested_argument(#nesting);)
+        }
+        Action::EndCall => quote!(io.end_call();),
+        Action::EndCallIncomplete => quote!(io.end_call_incomplete();),
+        Action::EndCalls => quote!(io.end_calls();),
+        Action::OpenFence => quote!(if !io.open_fence() {
+            return Flow::Mismatch;
+        }),
+        Action::CloseFence => quote!(io.close_fence();),
+        Action::OpenReasoning => quote!(io.open_reasoning();),
+        Action::CloseReasoning => quote!(io.close_reasoning();),
+        Action::Unparsed => quote!(io.unparsed();),
+        Action::OtherToken => quote!(io.other_token();),
+        Action::MissingMarker(marker) => {
+            let marker = &**marker;
+            quote!(io.missing_marker(#marker);)
+        }
+        Action::OpenContent | Action::CloseContent => TokenStream::new(),
+    }
+}
+
+/// The name of a state.
+pub(super) fn state_name(program: &Program, id: StateId) -> proc_macro2::Ident {
+    format_ident!("{}", program.state(id).map_or("START", |state| &*state.name))
+}
