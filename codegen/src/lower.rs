@@ -6,6 +6,7 @@
 mod arguments;
 mod build;
 mod fence;
+mod lenient;
 mod native;
 mod source;
 mod stray;

@@ -5,8 +5,8 @@ use crate::support::{Failure, own_models};
 use unjinja::abi_3::Machine;
 use unjinja::abi_3::is_special_token;
 use unjinja::testing::Case;
-use unjinja::{DiagnosticKind, Event, Options, Stream};
-use unjinja_app::{args_marker, qwen3};
+use unjinja::{Diagnostic, DiagnosticKind, Event, Message, Options, Stream, Tools};
+use unjinja_app::{args_marker, qwen3, section_tags, xml_parameters};
 use unjinja_spec::ToolFormat;
 
 /// What one push reports, as text.
@@ -115,5 +115,58 @@ fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failu
         if told { case.diagnostic(DiagnosticKind::StrayMarker) } else { case }.run(parser);
     }
     assert!(tried > 12, "{tried} templates are too few to show anything");
+    Ok(())
+}
+
+/// The diagnostics of an output, the same at every cut.
+fn diagnostics<M: Machine + Clone>(parser: &M, output: &str, options: &Options) -> Vec<Diagnostic> {
+    let read = |cut: usize| {
+        let mut message = Message::default();
+        let mut stream = Stream::new(parser.clone(), options);
+        let (head, tail) = output.as_bytes().split_at(cut);
+        for piece in [head, tail] {
+            stream.push(piece, |event| message.apply(&event));
+        }
+        stream.finish(|event| message.apply(&event));
+        message.diagnostics
+    };
+    let whole = read(0);
+    (1..=output.len()).for_each(|cut| assert_eq!(read(cut), whole, "{output:?} cut at {cut}"));
+    whole
+}
+
+/// Where each diagnostic points, and what it says was expected.
+fn places(diagnostics: &[Diagnostic]) -> Vec<(DiagnosticKind, Option<usize>, &str)> {
+    diagnostics.iter().map(|one| (one.kind, one.at, one.expected.as_str())).collect()
+}
+
+#[test]
+fn a_diagnostic_says_where_and_what_was_expected() {
+    let options = Options::new();
+    let output = "</think>Look:<｜calls▁begin｜><｜call▁begin｜>a{b<｜call▁end｜> and <｜sep｜>.";
+    let found = diagnostics(&section_tags::Parser, output, &options);
+    assert_eq!(
+        places(&found),
+        [
+            (DiagnosticKind::AbandonedCall, output.find("<｜calls"), "a function's name"),
+            (DiagnosticKind::StrayMarker, output.find("<｜sep"), ""),
+        ]
+    );
+    assert_eq!(found[0].detail, "<｜calls▁begin｜>");
+
+    let output = "<tool_call>\n<function=f>\n<parameter=a>\n1\n</function>\n</tool_call>";
+    let found = diagnostics(&xml_parameters::Parser, output, &options.clone().thinking(false));
+    let missing = (DiagnosticKind::MissingMarker, output.find("</function>"), "`</parameter>`");
+    assert_eq!(places(&found), [missing]);
+    assert_eq!((found[0].call, found[0].detail.as_str()), (Some(0), "a"));
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_reported_once() -> Result<(), Failure> {
+    let tools = r#"[{"name": "f"}, {"name": "g"}, {"name": "f"}]"#;
+    let options = Options::new().tools(&Tools::from_json(tools)?).thinking(false);
+    let found = diagnostics(&qwen3::Parser, "Done.", &options);
+    assert_eq!(places(&found), [(DiagnosticKind::RepeatedTool, None, "")]);
+    assert_eq!(found[0].detail, "f");
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Nesting, Origin};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
-use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence};
+use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
 
@@ -107,21 +107,18 @@ fn or_equals(spec: &Source<'_>, colon: Expr) -> Expr {
     if quote.is_empty() || spec.tools.arguments.name_suffix.trim() != ":" {
         return colon;
     }
-    let tolerated =
-        |key, text: &str| Literal { origin: Origin::Recovery, ..literal(key, MarkerText::new(text), Role::Inner) };
-    let equals = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, "=") };
-    let quote = Literal { peek: true, ..tolerated(MarkerKey::ArgumentsPunctuation, quote) };
+    let equals = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, "=", Role::Inner) };
+    let quote = Literal { peek: true, ..tolerated(MarkerKey::ArgumentsPunctuation, quote, Role::Inner) };
     Expr::Choice(vec![colon, sequence(vec![Expr::Literal(equals), Expr::Literal(quote)])])
 }
 
 /// A quote token behind a value that stands between other quotes.
 fn superfluous_quote(spec: &Source<'_>) -> Expr {
-    let quote = MarkerText::new(&spec.tools.arguments.quote);
-    let quote = literal(MarkerKey::ArgumentQuote, quote, Role::Inner);
-    if quote.core.is_empty() {
+    let quote = spec.tools.arguments.quote.trim();
+    if quote.is_empty() {
         return Expr::empty();
     }
-    Expr::Literal(Literal { origin: Origin::Recovery, ..quote }).optional()
+    Expr::Literal(tolerated(MarkerKey::ArgumentQuote, quote, Role::Inner)).optional()
 }
 
 /// The value of an argument between blanks, where a template writes it on lines of its own.
@@ -133,19 +130,16 @@ fn between_blanks(spec: &Source<'_>, kind: ArgumentKind) -> Option<Expr> {
     if !on_lines || arguments.nested || arguments.cdata || !begins_tag(closer.core) {
         return None;
     }
-    let tolerated = |key, core: String| {
-        Expr::Literal(Literal { origin: Origin::Recovery, core, ..literal(key, MarkerText::new(""), Role::Inner) })
-    };
+    let part = |key, core: &str| Expr::Literal(tolerated(key, core, Role::Inner));
     let closers = [format!(" {}", closer.core), closer.core.to_owned()];
-    let closers = closers.map(|core| confirmed(tolerated(MarkerKey::ArgumentValueSuffix, core)));
+    let closers = closers.iter().map(|core| confirmed(part(MarkerKey::ArgumentValueSuffix, core)));
+    let unclosed = [without_closer(spec)].into_iter().filter(|expr| !is_empty(expr));
     Some(sequence(vec![
         Expr::Action(Action::Argument(kind)),
-        tolerated(MarkerKey::ArgumentNameSuffix, format!("{} ", opener.core)),
+        part(MarkerKey::ArgumentNameSuffix, &format!("{} ", opener.core)),
         hole(Hole::Value),
         Expr::Action(Action::EndArgument),
-        Expr::Choice(
-            closers.into_iter().chain([without_closer(spec)].into_iter().filter(|expr| !is_empty(expr))).collect(),
-        ),
+        Expr::Choice(closers.chain(unclosed).collect()),
     ]))
 }
 
@@ -182,14 +176,13 @@ fn before_next(spec: &Source<'_>) -> Expr {
     if !begins_tag(own.core) || !begins_tag(next.core) || MarkerText::pieces(&arguments.name_prefix).len() != 1 {
         return Expr::empty();
     }
-    let text = MarkerText { before: "\n", after: "", ..next };
     let line = Literal {
-        origin: Origin::Recovery,
+        before: "\n".to_owned(),
         confirm: true,
         named_next: true,
         peek: true,
         line: true,
-        ..literal(MarkerKey::ArgumentNamePrefix, text, Role::Inner)
+        ..tolerated(MarkerKey::ArgumentNamePrefix, next.core, Role::Inner)
     };
     sequence(vec![Expr::Literal(line), missing(own)])
 }

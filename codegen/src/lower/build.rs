@@ -115,6 +115,12 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
     }
 }
 
+/// A literal that no template writes where it stands. White space around it is no part of it.
+pub(super) fn tolerated(key: MarkerKey, core: &str, role: Role) -> Literal {
+    let literal = literal(key, MarkerText::new(""), role);
+    Literal { core: core.to_owned(), origin: Origin::Recovery, ..literal }
+}
+
 /// The brace that opens the arguments. It is left for the reader of the arguments.
 pub(super) fn opening_brace() -> Expr {
     Expr::Literal(Literal { peek: true, ..literal(MarkerKey::ArgumentsPunctuation, MarkerText::new("{"), Role::Inner) })

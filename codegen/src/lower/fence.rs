@@ -1,31 +1,25 @@
 //! Code fences of Markdown in an answer. Calls in them are examples.
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{Action, Hole, Origin, is_special_token};
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
+use unjinja_runtime::abi_3::{Action, Hole};
+use unjinja_spec::{MarkerKey, ToolFormat};
 
-use super::build::literal;
+use super::build::tolerated;
+use super::lenient::is_announced;
 use super::source::Source;
-use crate::plan::{self, Expr, Literal, Role};
+use crate::plan::{self, Expr, Role};
 
 /// The line that opens or closes a fence begins with it.
 const FENCE: &str = "```";
 
 /// An answer's text from a code fence on. In it only special tokens open calls: a model that shows how a call is written does
-/// not write those. Empty if all calls of the format begin with special tokens, or its own markers hold fences.
+/// not write those. Empty if a special token announces the calls of the format, or its own markers hold fences.
 pub(super) fn code(spec: &Source<'_>) -> Expr {
-    let openers = [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
-    let is_opener = |key: &MarkerKey| openers.contains(key);
-    let mut opening = spec.markers().filter(|(key, _)| is_opener(key)).map(|(_, text)| MarkerText::new(text).core);
-    let announced = opening.next().is_some_and(|core| is_special_token(core.as_bytes()));
     let fences = spec.markers().any(|(_, text)| text.contains(FENCE));
-    if spec.tools.format == ToolFormat::None || announced || fences {
+    if spec.tools.format == ToolFormat::None || is_announced(spec) || fences {
         return Expr::empty();
     }
-    let fence = |role: Role| {
-        let fence = literal(MarkerKey::CodeFence, MarkerText::new(FENCE), role);
-        Expr::Literal(Literal { origin: Origin::Recovery, ..fence })
-    };
+    let fence = |role| Expr::Literal(tolerated(MarkerKey::CodeFence, FENCE, role));
     let until =
         vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::FenceEnd];
     let hole = plan::Hole { reads: Hole::Text(Channel::Content), until, only_tokens: true };

@@ -5,6 +5,7 @@ use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
 use super::arguments::{argument, behind_name, name_ends_at_line, unknown_closer};
 use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
+use super::lenient;
 use super::source::Source;
 use super::stray;
 use crate::plan::{Expr, Role};
@@ -51,9 +52,9 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
     let name_suffix = match name_ends_at_line(spec) {
         Some(line) => Expr::Literal(line).optional(),
-        None => stray::or_other_bracket(spec, MarkerKey::FunctionNameSuffix, &["(", "{", "["]),
+        None => lenient::or_other_bracket(spec, MarkerKey::FunctionNameSuffix, &["(", "{", "["]),
     };
-    let name_suffix = stray::or_other_header(spec, name_suffix);
+    let name_suffix = lenient::or_other_header(spec, name_suffix);
     // A model may leave out this id. Then the suffix of the id ends the name.
     let between = match id.position {
         CallIdPosition::BetweenFuncAndArgs => sequence(vec![
@@ -71,7 +72,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let mut split = None;
     let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
     let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
-    let close = stray::or_other_bracket(spec, MarkerKey::FunctionClose, &[")", "}", "]"]);
+    let close = lenient::or_other_bracket(spec, MarkerKey::FunctionClose, &[")", "}", "]"]);
     let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     if tools.format == ToolFormat::TagWithJson {
         let arguments = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
@@ -97,7 +98,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         } else {
             sequence(vec![argument.clone(), sequence(vec![separator, argument]).repeated()]).optional()
         };
-        let list = stray::or_object(spec, list);
+        let list = lenient::or_object(spec, list);
         let end = || Expr::Action(Action::EndCall);
         // The bracket that closes an expression is required. Closing tags are not: models forget them.
         let expression =
@@ -118,7 +119,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             closings.push(Expr::Action(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
         }
         if expression {
-            closings.push(stray::missing_bracket(spec, call_end));
+            closings.push(lenient::missing_bracket(spec, call_end));
         }
         let rest = vec![list, args_end.optional(), Expr::Choice(closings)];
         // A model may leave out the opener of the first argument's name.

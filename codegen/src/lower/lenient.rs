@@ -1,0 +1,92 @@
+//! What models write within a call in place of what the template writes: other brackets, an object in place of tags, an unknown
+//! word in a header. Each rule adds tolerated literals to what the template writes.
+
+use unjinja_runtime::abi_3::{Action, Hole, Origin, is_special_token};
+use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
+
+use super::build::{marker, opening_brace, sequence, tolerated};
+use super::source::Source;
+use super::stray::{OPENERS, end_of_call, parts};
+use crate::plan::{Expr, Literal, Role};
+
+/// Whether a special token announces every call.
+pub(super) fn is_announced(spec: &Source<'_>) -> bool {
+    OPENERS.iter().any(|key| is_special_token(MarkerText::new(spec.marker(*key)).core.as_bytes()))
+}
+
+/// A marker. If it is one of these brackets and a special token announces the call, any of them is read.
+pub(super) fn or_other_bracket(spec: &Source<'_>, key: MarkerKey, brackets: &[&str]) -> Expr {
+    let own = marker(spec, key, Role::Inner);
+    let core = spec.marker(key).trim();
+    if !is_announced(spec) || !brackets.contains(&core) || spec.tools.format != ToolFormat::CallExpression {
+        return own;
+    }
+    // What follows the call may be a bracket, too.
+    let follows = |bracket: &str| {
+        [MarkerKey::CallEnd, MarkerKey::SectionEnd].iter().any(|key| spec.marker(*key).trim().starts_with(bracket))
+    };
+    let others = brackets.iter().filter(|bracket| **bracket != core && !follows(bracket));
+    let others = others.map(|bracket| Expr::Literal(tolerated(key, bracket, Role::Inner)));
+    Expr::Choice(std::iter::once(own).chain(others).collect())
+}
+
+/// Arguments with tags, or in their place one JSON object.
+pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
+    if spec.tools.format != ToolFormat::TagWithTagged
+        || !MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<')
+    {
+        return list;
+    }
+    let brace = match opening_brace() {
+        Expr::Literal(literal) => Expr::Literal(Literal { origin: Origin::Recovery, ..literal }),
+        other => other,
+    };
+    let object = Expr::Hole(Hole::Json.into());
+    Expr::Choice(vec![list, sequence(vec![brace, object])])
+}
+
+/// The end of a call expression whose bracket is missing: what closes the call or all calls, behind a special token.
+pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
+    let own = MarkerText::new(&spec.tools.function.close);
+    if !is_announced(spec) {
+        return Expr::Choice(Vec::new());
+    }
+    let mut cores: Vec<(MarkerKey, &str)> = Vec::new();
+    for key in [MarkerKey::CallEnd, MarkerKey::SectionEnd] {
+        let text = spec.marker(key);
+        let first = MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).next().map(|piece| piece.core);
+        for core in first.into_iter().chain(parts(text)) {
+            if !core.is_empty() && core != own.core && cores.iter().all(|(_, other)| *other != core) {
+                cores.push((key, core));
+            }
+        }
+    }
+    let end = |(key, core): (MarkerKey, &str)| {
+        let closer = Expr::Literal(Literal { peek: true, ..tolerated(key, core, Role::Inner) });
+        let missing = Expr::Action(Action::MissingMarker(own.core.to_owned().into()));
+        sequence(vec![closer, missing, end_of_call(spec, call_end.clone())])
+    };
+    Expr::Choice(cores.into_iter().map(end).collect())
+}
+
+/// The rest of a header behind the name of a function. A model may write a word there that no template writes, alone or behind
+/// the token that announces such a word.
+pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
+    let header = &spec.content.header;
+    let end = MarkerText::new(&header.end).core;
+    if header.recipient.trim().is_empty() || end.is_empty() {
+        return own;
+    }
+    let part = |core: &str| Expr::Literal(tolerated(MarkerKey::FunctionNameSuffix, core, Role::Inner));
+    let word = || Expr::Sequence(vec![Expr::Hole(Hole::Id.into()), part(end)]);
+    let mut tokens: Vec<&str> = Vec::new();
+    for token in header.types.iter().filter_map(|text| MarkerText::new(text).tags().first().copied()) {
+        if !tokens.contains(&token) {
+            tokens.push(token);
+        }
+    }
+    let behind_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
+    let behind_blank = std::iter::once(own.clone()).chain(behind_token()).chain([word()]);
+    let blank = Expr::Sequence(vec![part(" "), Expr::Choice(behind_blank.collect())]);
+    Expr::Choice(std::iter::once(own.clone()).chain(behind_token()).chain([blank]).collect())
+}
