@@ -72,6 +72,39 @@ const NO_PEERS: Peers = Peers {
     dynamo_v2_tool: None,
 };
 
+/// A format of which no model is compiled in `unjinja-generated`.
+pub struct Other {
+    /// A marker of its calls; no other format has it.
+    pub marker: &'static str,
+    pub peers: Peers,
+}
+
+/// What the peers call these formats.
+pub const OTHERS: &[Other] = &[
+    Other {
+        marker: "<｜DSML｜tool_calls>",
+        peers: Peers {
+            tool_parser: Some("deepseek_v4"),
+            reasoning_parser: Some("deepseek_v4"),
+            dynamo_tool: Some("deepseek_v4"),
+            dynamo_reasoning: Some("deepseek_v4"),
+            dynamo_v2_unified: Some("deepseek_v4"),
+            dynamo_v2_tool: Some("deepseek_v4"),
+        },
+    },
+    Other {
+        marker: "<|content_invoke_tool_json|>",
+        peers: Peers {
+            tool_parser: Some("inkling"),
+            reasoning_parser: Some("inkling"),
+            dynamo_tool: Some("inkling"),
+            dynamo_reasoning: Some("inkling"),
+            ..NO_PEERS
+        },
+    },
+    Other { marker: "<tool_calls>", peers: Peers { dynamo_tool: Some("jamba"), ..NO_PEERS } },
+];
+
 /// All formats that a peer and we have a parser for.
 pub const FORMATS: &[Format] = &[
     Format {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json, ser::Formatter};
 
 use crate::formats::{Call, Format};
 use crate::message::{Called, Heard};
+use crate::turn::Turn;
 
 /// The content of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,10 +56,7 @@ impl Shape {
 /// One input and the message that it means.
 pub struct Input {
     pub format: &'static Format,
-    pub output: String,
-    pub meant: Heard,
-    /// The tools offered, in OpenAI's form.
-    pub tools: Value,
+    pub turn: Turn,
 }
 
 impl Input {
@@ -93,72 +91,18 @@ impl Input {
         if format.reasoning.is_none() {
             meant.reasoning.clear();
         }
-        let output = write(format, &meant);
-        Some(Self { format, output, meant, tools: tools() })
+        let reasons = !meant.reasoning.is_empty();
+        let turn = Turn {
+            peers: &format.peers,
+            framed: !format.content[0].is_empty(),
+            output: write(format, &meant),
+            meant,
+            tools: tools(),
+            reasons,
+            opened: reasons && format.reasoning.as_ref().is_some_and(|reasoning| reasoning.open.is_empty()),
+        };
+        Some(Self { format, turn })
     }
-
-    /// Whether the turn has reasoning, so that the prompt requested it.
-    pub fn reasons(&self) -> bool {
-        !self.meant.reasoning.is_empty()
-    }
-
-    /// Whether the prompt has already opened reasoning.
-    pub fn opened(&self) -> bool {
-        self.reasons() && self.format.reasoning.as_ref().is_some_and(|reasoning| reasoning.open.is_empty())
-    }
-
-    /// The output in pieces of four bytes; a piece is longer if a character would be cut.
-    pub fn chunks(&self) -> Vec<&str> {
-        let mut chunks = Vec::with_capacity(self.output.len() / 4 + 1);
-        cut(&self.output, &mut chunks);
-        chunks
-    }
-
-    /// The same with every tag in a piece of its own. A tokenizer may have a token for a tag.
-    pub fn chunks_with_whole_tags(&self) -> Vec<&str> {
-        let mut chunks = Vec::with_capacity(self.output.len() / 4 + 1);
-        let mut rest = self.output.as_str();
-        let mut text = 0;
-        while let Some(at) = rest[text..].find(['<', '[']).map(|at| text + at) {
-            match tag(&rest[at..]) {
-                Some(length) => {
-                    cut(&rest[..at], &mut chunks);
-                    chunks.push(&rest[at..at + length]);
-                    rest = &rest[at + length..];
-                    text = 0;
-                }
-                None => text = at + 1,
-            }
-        }
-        cut(rest, &mut chunks);
-        chunks
-    }
-}
-
-/// Appends the pieces of four bytes of a text.
-fn cut<'t>(mut rest: &'t str, chunks: &mut Vec<&'t str>) {
-    while !rest.is_empty() {
-        let end = (4..rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
-        let (chunk, more) = rest.split_at(end);
-        chunks.push(chunk);
-        rest = more;
-    }
-}
-
-/// The length of the tag that a text begins with, up to its closing bracket or to the attribute that it opens.
-fn tag(text: &str) -> Option<usize> {
-    const LONGEST: usize = 48;
-    let close = if text.starts_with('<') { '>' } else { ']' };
-    for (at, character) in text.char_indices().skip(1).take_while(|(at, _)| *at < LONGEST) {
-        if character == close {
-            return (at > 1).then(|| at + character.len_utf8());
-        }
-        let inside = character.is_alphanumeric() || matches!(character, '/' | '|' | '_' | '｜' | '▁' | ':' | '-');
-        if !inside {
-            return matches!(character, '=' | ' ').then_some(at).filter(|at| *at > 1 && close == '>');
-        }
-    }
-    None
 }
 
 const WORDS: [&str; 32] = [

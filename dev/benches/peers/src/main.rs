@@ -1,17 +1,15 @@
 //! Measures other parsers of model output beside ours, on the same inputs, and compares their messages. See README.md.
 
-mod formats;
-mod inputs;
 mod measure;
-mod message;
-mod peers;
 mod report;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use formats::FORMATS;
-use inputs::{Input, Shape};
+use unjinja_peers::formats::FORMATS;
+use unjinja_peers::inputs::{Input, Shape};
+use unjinja_peers::peers;
+
 use measure::{CAP, Figure, Mode, Verdict, measure};
 use report::{Row, SIZES};
 
@@ -88,16 +86,16 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
                     _ => Duration::from_millis(60),
                 };
                 let skip: Vec<bool> = rows[first..].iter().map(|row| hopeless(&row.stream[..index])).collect();
-                let figures = measure(&mut runners, &input, Mode::Stream, budget, &skip);
+                let figures = measure(&mut runners, &input.turn, Mode::Stream, budget, &skip);
                 for (row, figure) in rows[first..].iter_mut().zip(figures) {
                     row.stream[index] = Some(figure);
                 }
                 if (index == 1 && !arguments.quick) || arguments.check {
-                    let figures = measure(&mut runners, &input, Mode::WholeTags, budget, &skip);
+                    let figures = measure(&mut runners, &input.turn, Mode::WholeTags, budget, &skip);
                     for (row, figure) in rows[first..].iter_mut().zip(figures) {
                         row.whole_tags = Some(figure);
                     }
-                    let figures = measure(&mut runners, &input, Mode::Batch, budget, &vec![false; skip.len()]);
+                    let figures = measure(&mut runners, &input.turn, Mode::Batch, budget, &vec![false; skip.len()]);
                     for (row, figure) in rows[first..].iter_mut().zip(figures) {
                         row.batch = Some(figure);
                     }

@@ -1,14 +1,12 @@
 //! Times parsers on one input, their samples in turn, and compares what each reported. Time is the process's CPU time,
 //! in which nothing else happens meanwhile.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
-
-use crate::inputs::Input;
-use crate::message::Heard;
-use crate::peers::{Clock, Run, Runner, Stop};
+use unjinja_peers::message::Heard;
+use unjinja_peers::peers::{Clock, Run, Runner, Stop, guarded};
+use unjinja_peers::turn::Turn;
 
 /// How the output is fed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +19,7 @@ pub enum Mode {
     Batch,
 }
 
-/// What one parser did with one input.
+/// What one parser did with one turn.
 pub struct Figure {
     pub verdict: Verdict,
     /// The median of the samples; `None` where the time was up or the parser failed.
@@ -54,7 +52,7 @@ struct Sample {
     result: Result<(), Stop>,
 }
 
-fn sample(run: &mut dyn Run, input: &Input, chunks: &[&str], mode: Mode) -> Sample {
+fn sample(run: &mut dyn Run, turn: &Turn, chunks: &[&str], mode: Mode) -> Sample {
     let mut heard = Heard::default();
     let mut time = Duration::ZERO;
     let mut timed = || -> Result<(), Stop> {
@@ -63,25 +61,21 @@ fn sample(run: &mut dyn Run, input: &Input, chunks: &[&str], mode: Mode) -> Samp
         let start = ProcessTime::now();
         let result = match mode {
             Mode::Stream | Mode::WholeTags => run.stream(chunks, Clock::until(until), &mut heard),
-            Mode::Batch => run.batch(&input.output, &mut heard),
+            Mode::Batch => run.batch(&turn.output, &mut heard),
         };
         time = start.elapsed();
         result
     };
-    let result = catch_unwind(AssertUnwindSafe(&mut timed)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or(panic.downcast_ref::<&str>().copied());
-        Err(Stop::Failed(format!("panicked: {}", text.unwrap_or("?"))))
-    });
+    let result = guarded(&mut timed);
     Sample { time, heard, result }
 }
 
 /// Times all of them. `budget` is what the samples of each may take together; one sample is always taken, but of
 /// those that `skip` names.
-pub fn measure(runners: &mut [Runner], input: &Input, mode: Mode, budget: Duration, skip: &[bool]) -> Vec<Figure> {
+pub fn measure(runners: &mut [Runner], turn: &Turn, mode: Mode, budget: Duration, skip: &[bool]) -> Vec<Figure> {
     let chunks = match mode {
-        Mode::Stream => input.chunks(),
-        Mode::WholeTags => input.chunks_with_whole_tags(),
+        Mode::Stream => turn.chunks(),
+        Mode::WholeTags => turn.chunks_with_whole_tags(),
         Mode::Batch => Vec::new(),
     };
     let mut times: Vec<Vec<Duration>> = runners.iter().map(|_| Vec::new()).collect();
@@ -91,12 +85,12 @@ pub fn measure(runners: &mut [Runner], input: &Input, mode: Mode, budget: Durati
             verdicts.push(Verdict::Skipped);
             continue;
         }
-        let sample = sample(&mut *runner.run, input, &chunks, mode);
+        let sample = sample(&mut *runner.run, turn, &chunks, mode);
         times.push(sample.time);
         verdicts.push(match sample.result {
             Err(Stop::Late) => Verdict::Late,
             Err(Stop::Failed(why)) => Verdict::Failed(why),
-            Ok(()) => sample.heard.differs(&input.meant).map_or(Verdict::Right, Verdict::Wrong),
+            Ok(()) => sample.heard.differs(&turn.meant).map_or(Verdict::Right, Verdict::Wrong),
         });
     }
     let timed = |verdict: &Verdict| matches!(verdict, Verdict::Right | Verdict::Wrong(_));
@@ -107,7 +101,7 @@ pub fn measure(runners: &mut [Runner], input: &Input, mode: Mode, budget: Durati
             // The first sample of a fast parser is a cold one; of a slow one it has to do.
             let few = (times.len() as u32) < LEAST_SAMPLES && spent < budget * LEAST_SAMPLES;
             if timed(verdict) && times.len() < MOST_SAMPLES && (few || spent < budget) {
-                times.push(sample(&mut *runner.run, input, &chunks, mode).time);
+                times.push(sample(&mut *runner.run, turn, &chunks, mode).time);
                 any = true;
             }
         }

@@ -6,10 +6,12 @@ mod dynamo_v2;
 mod ours;
 mod smg;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use crate::inputs::Input;
 use crate::message::Heard;
+use crate::turn::Turn;
 
 /// Why a run did not finish.
 pub enum Stop {
@@ -74,13 +76,33 @@ impl Clock {
     }
 }
 
-/// Our parser, then every peer that knows the format; and the peers that could not be set up, with the reasons.
-pub fn runners(input: &Input) -> (Vec<Runner>, Vec<(&'static str, String)>) {
+/// The parsers that could be set up, and the peers that could not, with the reasons.
+pub type Found = (Vec<Runner>, Vec<(&'static str, String)>);
+
+/// Our parser, then every peer that knows the format.
+pub fn runners(input: &Input) -> Found {
+    sorted([("unjinja", ours::runners(input))].into_iter().chain(set_up(&input.turn)))
+}
+
+/// Every peer that knows the format of a turn.
+pub fn others(turn: &Turn) -> Found {
+    sorted(set_up(turn))
+}
+
+type SetUp = (&'static str, Result<Vec<Runner>, Stop>);
+
+fn set_up(turn: &Turn) -> impl Iterator<Item = SetUp> {
+    let all = [
+        ("tool-parser, reasoning-parser", smg::runners(turn)),
+        ("dynamo-parsers", dynamo::runners(turn)),
+        ("dynamo-parsers-v2", dynamo_v2::runners(turn)),
+    ];
+    all.into_iter()
+}
+
+fn sorted(all: impl Iterator<Item = SetUp>) -> Found {
     let mut runners = Vec::new();
     let mut missing = Vec::new();
-    let all = [("unjinja", ours::runners(input)), ("tool-parser, reasoning-parser", smg::runners(input))]
-        .into_iter()
-        .chain([("dynamo-parsers", dynamo::runners(input)), ("dynamo-parsers-v2", dynamo_v2::runners(input))]);
     for (peer, result) in all {
         match result {
             Ok(more) => runners.extend(more),
@@ -89,4 +111,13 @@ pub fn runners(input: &Input) -> (Vec<Runner>, Vec<(&'static str, String)>) {
         }
     }
     (runners, missing)
+}
+
+/// Runs a parser; its panic is a failure like any other.
+pub fn guarded(run: impl FnOnce() -> Result<(), Stop>) -> Result<(), Stop> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied());
+        Err(Stop::Failed(format!("panicked: {}", text.unwrap_or("?"))))
+    })
 }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::inputs::Shape;
+use unjinja_peers::inputs::Shape;
+
 use crate::measure::{Figure, Verdict};
 
 /// The sizes of the inputs; the middle one is what the summary is about.

@@ -13,8 +13,8 @@ use futures::StreamExt;
 use futures::executor::block_on;
 
 use super::{Clock, Run, Runner, Stop};
-use crate::inputs::Input;
 use crate::message::{Called, Heard};
+use crate::turn::Turn;
 
 type Item = Annotated<CreateChatCompletionStreamResponse>;
 
@@ -28,17 +28,17 @@ struct Dynamo {
     jail: Option<JailedStream>,
 }
 
-pub fn runners(input: &Input) -> Result<Vec<Runner>, Stop> {
-    let peers = &input.format.peers;
-    let (Some(tool), true) = (peers.dynamo_tool, !input.reasons() || peers.dynamo_reasoning.is_some()) else {
+pub fn runners(turn: &Turn) -> Result<Vec<Runner>, Stop> {
+    let peers = turn.peers;
+    let (Some(tool), true) = (peers.dynamo_tool, !turn.reasons || peers.dynamo_reasoning.is_some()) else {
         return Ok(Vec::new());
     };
-    let reasoning = peers.dynamo_reasoning.filter(|_| input.reasons()).map(|name| (name, input.opened()));
+    let reasoning = peers.dynamo_reasoning.filter(|_| turn.reasons).map(|name| (name, turn.opened));
     let called = match reasoning {
         Some((name, _)) => format!("`{name}` parse_reasoning_streaming_incremental, `{tool}` JailedStream"),
         None => format!("`{tool}` JailedStream"),
     };
-    let functions = input.tools.as_array().into_iter().flatten().map(|tool| &tool["function"]);
+    let functions = turn.tools.as_array().into_iter().flatten().map(|tool| &tool["function"]);
     let tools = functions.map(|function| ToolDefinition {
         name: function["name"].as_str().unwrap_or_default().into(),
         parameters: Some(function["parameters"].clone()),

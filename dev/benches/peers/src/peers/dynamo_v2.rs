@@ -6,11 +6,11 @@ use dynamo_parsers_v2::{
 };
 
 use super::{Clock, Run, Runner, Stop};
-use crate::inputs::Input;
 use crate::message::Heard;
+use crate::turn::Turn;
 
-pub fn runners(input: &Input) -> Result<Vec<Runner>, Stop> {
-    let functions = input.tools.as_array().into_iter().flatten().map(|tool| &tool["function"]);
+pub fn runners(turn: &Turn) -> Result<Vec<Runner>, Stop> {
+    let functions = turn.tools.as_array().into_iter().flatten().map(|tool| &tool["function"]);
     let tools = functions.map(|function| Tool {
         name: function["name"].as_str().unwrap_or_default().into(),
         description: None,
@@ -19,12 +19,12 @@ pub fn runners(input: &Input) -> Result<Vec<Runner>, Stop> {
     });
     let tools: Vec<Tool> = tools.collect();
     let mut runners = Vec::new();
-    if let Some(family) = input.format.peers.dynamo_v2_unified {
-        let starting_state = match (input.opened(), input.reasons()) {
+    if let Some(family) = turn.peers.dynamo_v2_unified {
+        let starting_state = match (turn.opened, turn.reasons) {
             (true, _) => UnifiedParserStartingState::Reasoning,
             (false, true) => UnifiedParserStartingState::None,
             // Where the format is not framed the prompt has opened the answer.
-            (false, false) if input.format.content[0].is_empty() => UnifiedParserStartingState::Response,
+            (false, false) if !turn.framed => UnifiedParserStartingState::Response,
             (false, false) => UnifiedParserStartingState::None,
         };
         let init = UnifiedParserInit { starting_state, ..UnifiedParserInit::default() };
@@ -33,7 +33,7 @@ pub fn runners(input: &Input) -> Result<Vec<Runner>, Stop> {
         let run = Box::new(Unified { parser, init, out: UnifiedParserOutput::default() });
         runners.push(Runner { peer: "dynamo-parsers-v2", called, run });
     }
-    if let (Some(family), false) = (input.format.peers.dynamo_v2_tool, input.reasons()) {
+    if let (Some(family), false) = (turn.peers.dynamo_v2_tool, turn.reasons) {
         let called = format!("`{family}` tools only, push");
         let parser = create_tool_parser_for_family(family, &tools).map_err(|error| error.to_string())?;
         runners.push(Runner { peer: "dynamo-parsers-v2", called, run: Box::new(Only { family, tools, parser }) });

@@ -28,8 +28,8 @@ macro_rules! models {
 }
 
 pub fn runners(input: &Input) -> Result<Vec<Runner>, Stop> {
-    let tools = Tools::from_openai(&input.tools)?;
-    let prompt = input.format.prompt[usize::from(input.reasons())];
+    let tools = Tools::from_openai(&input.turn.tools)?;
+    let prompt = input.format.prompt[usize::from(input.turn.reasons)];
     let options = Options::new().tools(&tools).generation_prompt(prompt);
     let run = models!(input.format.ours, options.clone(),
         cohereforai_c4ai_command_r7b_12_2024_tool_use

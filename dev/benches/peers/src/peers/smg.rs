@@ -8,29 +8,29 @@ use tool_parser::ToolParser;
 use tool_parser::types::{StreamingParseResult, ToolCallItem};
 
 use super::{Clock, Run, Runner, Stop};
-use crate::inputs::Input;
 use crate::message::{Called, Heard};
+use crate::turn::Turn;
 
-pub fn runners(input: &Input) -> Result<Vec<Runner>, Stop> {
-    let names = (input.format.peers.reasoning_parser, input.format.peers.tool_parser);
+pub fn runners(turn: &Turn) -> Result<Vec<Runner>, Stop> {
+    let names = (turn.peers.reasoning_parser, turn.peers.tool_parser);
     let mut runners = Vec::new();
     match names {
-        (_, Some(tool)) if !input.reasons() => {
+        (_, Some(tool)) if !turn.reasons => {
             let called = format!("`{tool}` parse_incremental");
-            let run = Box::new(Smg { reasoning: None, tool: Some(Tools::new(input, tool)?) });
+            let run = Box::new(Smg { reasoning: None, tool: Some(Tools::new(turn, tool)?) });
             runners.push(Runner { peer: "tool-parser", called, run });
         }
-        (Some(reasoning), tool) if input.reasons() => {
+        (Some(reasoning), tool) if turn.reasons => {
             // What frames an answer is the tool parser's to read.
-            if input.meant.calls.is_empty() && input.format.content[0].is_empty() {
+            if turn.meant.calls.is_empty() && !turn.framed {
                 let called = format!("`{reasoning}` parse_reasoning_streaming_incremental");
-                let run = Box::new(Smg { reasoning: Some(Reasoning::new(input, reasoning)?), tool: None });
+                let run = Box::new(Smg { reasoning: Some(Reasoning::new(turn, reasoning)?), tool: None });
                 runners.push(Runner { peer: "reasoning-parser", called, run });
             }
             if let Some(tool) = tool {
                 let called = format!("`{reasoning}`, `{tool}` in a row");
-                let reasoning = Some(Reasoning::new(input, reasoning)?);
-                let run = Box::new(Smg { reasoning, tool: Some(Tools::new(input, tool)?) });
+                let reasoning = Some(Reasoning::new(turn, reasoning)?);
+                let run = Box::new(Smg { reasoning, tool: Some(Tools::new(turn, tool)?) });
                 runners.push(Runner { peer: "reasoning-parser, tool-parser", called, run });
             }
         }
@@ -55,18 +55,18 @@ struct Tools {
 }
 
 impl Reasoning {
-    fn new(input: &Input, name: &str) -> Result<Self, Stop> {
+    fn new(turn: &Turn, name: &str) -> Result<Self, Stop> {
         let factory = reasoning_parser::ParserFactory::new();
         let parser = factory.registry().create_parser(name).ok_or_else(|| format!("no parser `{name}`"))?;
-        Ok(Self { parser, opened: input.opened() })
+        Ok(Self { parser, opened: turn.opened })
     }
 }
 
 impl Tools {
-    fn new(input: &Input, name: &str) -> Result<Self, Stop> {
+    fn new(turn: &Turn, name: &str) -> Result<Self, Stop> {
         let factory = tool_parser::ParserFactory::new();
         let parser = factory.registry().create_parser(name).ok_or_else(|| format!("no parser `{name}`"))?;
-        Ok(Self { parser, tools: serde_json::from_value(input.tools.clone())? })
+        Ok(Self { parser, tools: serde_json::from_value(turn.tools.clone())? })
     }
 
     async fn push(&mut self, text: &str, heard: &mut Heard) -> Result<(), Stop> {
