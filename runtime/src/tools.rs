@@ -331,7 +331,7 @@ fn kind(value: &Value) -> &'static str {
 /// ```
 /// use unjinja_runtime::Tools;
 ///
-/// let error = Tools::from_json(r#"[{"name": "now"}, {"name": "now"}]"#).unwrap_err();
+/// let error = Tools::from_json(r#"[{"name": "now"}, {"name": 3}]"#).unwrap_err();
 /// assert_eq!(error.problems()[0].path(), "tools[1].name");
 /// println!("{error}"); // every problem, with its cause and what to do
 /// ```
