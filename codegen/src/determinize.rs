@@ -369,6 +369,7 @@ impl Builder {
                         if matches!(reads, Hole::Json | Hole::Object(_)) {
                             // Only tags: they cannot occur in JSON outside of strings.
                             let mut stops = self.exits(hole);
+                            self.without_text_markers(&mut stops, &closure.holes);
                             stops.retain(|(_, literal, _)| {
                                 unjinja_spec::begins_tag(&self.graph.literals[*literal].core)
                             });
@@ -386,7 +387,8 @@ impl Builder {
                 self.states[index].hole = Some(reads);
             }
             Key::Node(node) => {
-                let closure = self.graph.closure(node, self.last);
+                let mut closure = self.graph.closure(node, self.last);
+                self.without_text_markers(&mut closure.literals, &closure.holes);
                 self.set_markers(index, closure.literals);
                 if let Some((actions, hole, _)) = closure.holes.into_iter().next() {
                     let next = self.state(Key::Hole(hole));
@@ -414,7 +416,7 @@ impl Builder {
             });
             let mut names = Vec::new();
             let confirm = if literal.role == Role::TurnEnd {
-                Confirm::End
+                Confirm::End(self.tails_after(to).into_iter().map(Cow::Owned).collect())
             } else if literal.named_next {
                 let next = self.next_after(to, &literal);
                 names = next.1;
@@ -435,7 +437,7 @@ impl Builder {
                 line: literal.line,
             };
             let transition = transition(literal.key.as_str(), actions, next, literal.origin);
-            let ends = |marker: &Marker| marker.confirm == Confirm::End;
+            let ends = |marker: &Marker| marker.confirm.is_end();
             let same =
                 |other: &Marker| (&other.core, other.named, ends(other)) == (&marker.core, marker.named, ends(&marker));
             match found.iter_mut().find(|(other, _)| same(other)) {
@@ -453,6 +455,22 @@ impl Builder {
         let (markers, transitions): (Vec<Marker>, Vec<Transition>) = found.into_iter().unzip();
         self.states[index].markers = Cow::Owned(Markers::of(markers.into()));
         self.states[index].transitions = transitions.into();
+    }
+
+    /// The tokens that may follow the end of a turn and end the text, too.
+    fn tails_after(&self, node: usize) -> Vec<String> {
+        let literals = self.graph.closure(node, self.last).literals.into_iter();
+        let literals = literals.map(|(_, index, _)| &self.graph.literals[index]);
+        literals.filter(|literal| literal.role == Role::TurnEnd).map(|literal| literal.core.clone()).collect()
+    }
+
+    /// Leaves out what the answer's text reads anyway, if that comes next where no marker does.
+    fn without_text_markers(&self, literals: &mut Vec<Continuation>, holes: &[Continuation]) {
+        let next = holes.first().map(|(_, hole, _)| &self.graph.holes[*hole].reads);
+        if next == Some(&Hole::Text(Channel::Content)) {
+            let of_text = |role| matches!(role, Role::Stray | Role::Fence);
+            literals.retain(|(_, literal, _)| !of_text(self.graph.literals[*literal].role));
+        }
     }
 
     /// The texts and the names that may come at a node behind `literal`. A name that follows punctuation is more than the

@@ -167,8 +167,8 @@ fn info(spec: &FormatSpec) -> ModelInfo {
 /// The problem of a state in which more markers may come, or may confirm one, than a search can tell apart.
 fn too_many_markers(state: &State) -> Option<LowerProblem> {
     let confirming = state.markers.list().iter().map(|marker| match &marker.confirm {
-        Confirm::Next(cores) => cores.len(),
-        Confirm::Nothing | Confirm::End => 0,
+        Confirm::Next(cores) | Confirm::End(cores) => cores.len(),
+        Confirm::Nothing => 0,
     });
     let count = confirming.max().unwrap_or(0).max(state.transitions.len());
     let (marker, transition) = (state.markers.list().first()?, state.transitions.first()?);

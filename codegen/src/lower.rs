@@ -19,7 +19,7 @@ use unjinja_runtime::abi_3::{Action, Hole, Origin};
 use unjinja_spec::{ContentMode, END_OF_TEXT, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
 use crate::plan::{self, Expr, Literal, Plan, Role};
-use build::{is_empty, is_tag, literal, marker, sequence};
+use build::{is_empty, is_tag, literal, marker, sequence, tolerated};
 use source::Source;
 use stray::leftovers;
 
@@ -116,22 +116,17 @@ fn turn_end(spec: &Source<'_>) -> Expr {
             }
         }
     }
+    if ends.is_empty() && spec.tools.format == ToolFormat::None {
+        return Expr::empty();
+    }
     // Tokens that end a text may follow, or stand alone where a call ends the turn.
-    let cores = |end: &Expr| if let Expr::Literal(literal) = end { Some(literal.core.clone()) } else { None };
-    let known: Vec<String> = ends.iter().filter_map(cores).collect();
-    for token in spec.tokens.eos.as_deref().into_iter().chain(END_OF_TEXT) {
-        for core in std::iter::once(token.to_owned()).chain(known.iter().map(|end| [end, token].concat())) {
-            let tail = literal(MarkerKey::TurnEnd, MarkerText::new(&core), Role::TurnEnd);
-            if !known.contains(&core) && !tail.core.is_empty() {
-                ends.push(Expr::Literal(Literal { origin: Origin::Recovery, ..tail }));
-            }
-        }
-    }
-    if known.is_empty() && spec.tools.format == ToolFormat::None {
-        Expr::empty()
-    } else {
-        Expr::Choice(ends).optional()
-    }
+    let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
+    let tokens: BTreeSet<&str> = spec.tokens.eos.as_deref().map(str::trim).into_iter().chain(END_OF_TEXT).collect();
+    let tokens = tokens.into_iter().filter(|token| !token.is_empty() && !is_end(token));
+    let tails = tokens.map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
+    let tails = Expr::Choice(tails.collect()).optional();
+    let end = if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() };
+    sequence(vec![end, tails])
 }
 
 /// All calls of a turn.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use unjinja_runtime::abi_3::{Action, Channel, Confirm, Hole, Origin, Program, State, enter};
+use unjinja_runtime::abi_3::{Action, Channel, Hole, Origin, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
 use super::options::ToolChoice;
@@ -189,7 +189,7 @@ fn stops(program: &Program) -> Vec<String> {
     let mut stops: Vec<String> = Vec::new();
     let written = program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
     for (marker, _) in written {
-        if marker.confirm == Confirm::End && !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
+        if marker.confirm.is_end() && !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
             stops.retain(|stop| !stop.starts_with(&*marker.core));
             stops.push(marker.core.to_string());
         }

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use unjinja_runtime::Trigger;
-use unjinja_runtime::abi_3::{Action, CallShape, Confirm, Hole, Marker, Program, StateId};
+use unjinja_runtime::abi_3::{Action, CallShape, Hole, Marker, Program, StateId};
 
 use super::turn::Offered;
 
@@ -19,7 +19,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     // If another marker begins with the text of a call's marker, no trigger can tell them apart. The grammar must then
     // hold for the whole turn.
     let others = program.state(text).into_iter().flat_map(|state| state.arrows());
-    let mut others = others.filter(|(m, step)| m.confirm != Confirm::End && !step.actions.contains(&Action::Speculate));
+    let mut others = others.filter(|(m, step)| !m.confirm.is_end() && !step.actions.contains(&Action::Speculate));
     if others.any(|(other, _)| content.iter().any(|(marker, _)| other.core.starts_with(&*marker.core))) {
         return Vec::new();
     }
@@ -34,7 +34,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     let mut triggers: Vec<Trigger> = Vec::new();
     for (marker, next) in content.iter().chain(&starting) {
         let ends = program.states.iter().flat_map(|state| state.markers.list());
-        let ambiguous = ends.clone().any(|other| other.core == marker.core && other.confirm == Confirm::End);
+        let ambiguous = ends.clone().any(|other| other.core == marker.core && other.confirm.is_end());
         let says_so = marker.core.starts_with(['<', '[']) && marker.core.len() > 2;
         let behind = match (ambiguous || !says_so || !marker.take, shape(program, *next)) {
             (false, _) => None,

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use unjinja_runtime::abi_3::{Action, Channel, Confirm, Hole, Marker, Origin, Program, State, StateId, Transition};
+use unjinja_runtime::abi_3::{Action, Channel, Hole, Marker, Origin, Program, State, StateId, Transition};
 
 use super::graph::{Alternative, Graph, NodeId, Piece};
 use super::syntax::Syntax;
@@ -261,7 +261,7 @@ impl<'a> Turn<'a> {
     /// Like [`target`](Self::target), but a marker that ends the turn is allowed only where the turn may end.
     fn allowed_target(&self, at: Position, marker: &Marker, transition: &Transition) -> Option<Position> {
         let to = self.target(at, transition)?;
-        (marker.confirm != Confirm::End || self.may_end(to)).then_some(to)
+        (!marker.confirm.is_end() || self.may_end(to)).then_some(to)
     }
 
     pub(super) fn to(&mut self, at: Position) -> Piece {

@@ -25,7 +25,8 @@ pub(super) const OPENERS: [MarkerKey; 3] =
 /// Markers of what is over already: a closer that stands twice, an outer closer that the template does not write, and the
 /// end of reasoning that a call has ended.
 pub(super) fn leftovers(spec: &Source<'_>) -> Expr {
-    Expr::Choice(tags(spec, &CLOSERS).into_iter().map(Expr::Literal).collect()).repeated()
+    let inner = |tag| Expr::Literal(Literal { role: Role::Inner, ..tag });
+    Expr::Choice(tags(spec, &CLOSERS).into_iter().map(inner).collect()).repeated()
 }
 
 /// All special tokens among the markers, where they close nothing: broken markup. A tag that is no special token may be

@@ -320,7 +320,10 @@ fn marker(marker: &Marker) -> TokenStream {
             let cores = cores.iter().map(|core| &**core);
             tokens.extend(quote!(.followed_by(const { &[#(text(#cores)),*] })));
         }
-        Confirm::End => tokens.extend(quote!(.at_end())),
+        Confirm::End(cores) => {
+            let cores = cores.iter().map(|core| &**core);
+            tokens.extend(quote!(.at_end(const { &[#(text(#cores)),*] })));
+        }
     }
     if !marker.names.is_empty() {
         let names = marker.names.iter().map(|name| {

@@ -44,35 +44,35 @@ const AFTER_SECTION_START: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(5);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(6);
-
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(7);
+const AFTER_SECTION_START_2: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL: StateId = StateId(8);
+const CALL: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(9);
+const AFTER_CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(10);
+const AFTER_SECTION_END_3: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
+const AFTER_TOOLS: StateId = StateId(10);
+
+/// Answer text.
+const CONTENT_2: StateId = StateId(11);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START: StateId = StateId(12);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|begin_assistant|>").layout("\n", "\n"),
         Marker::new("<|begin_content|>"),
         Marker::new("<|begin_system|>"),
@@ -82,14 +82,14 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|begin_assistant|>"),
         Marker::new("<|begin_content|>"),
         Marker::new("<|begin_system|>"),
@@ -99,14 +99,14 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
@@ -117,38 +117,17 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_calls>").peek(), Marker::new("</tool_calls>")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
-        Marker::new("<|begin_assistant|>"),
-        Marker::new("<|begin_content|>"),
-        Marker::new("<|begin_system|>"),
-        Marker::new("<|begin_tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
-    ]
-});
-
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `````, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<|begin_assistant|>"),
-        Marker::new("<|begin_content|>"),
-        Marker::new("<|begin_system|>"),
-        Marker::new("<|begin_tool_result|>"),
     ]
 });
 
@@ -157,91 +136,88 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
-        Marker::new("<|begin_assistant|>"),
-        Marker::new("<|begin_content|>"),
-        Marker::new("<|begin_system|>"),
-        Marker::new("<|begin_tool_result|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
-        Marker::new("<|begin_assistant|>"),
-        Marker::new("<|begin_content|>"),
-        Marker::new("<|begin_system|>"),
-        Marker::new("<|begin_tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
-        Marker::new("<|begin_assistant|>"),
-        Marker::new("<|begin_content|>"),
-        Marker::new("<|begin_system|>"),
-        Marker::new("<|begin_tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
-        Marker::new("<|begin_assistant|>"),
-        Marker::new("<|begin_content|>"),
-        Marker::new("<|begin_system|>"),
-        Marker::new("<|begin_tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
+        Marker::new("<|begin_assistant|>"),
+        Marker::new("<|begin_content|>"),
+        Marker::new("<|begin_system|>"),
+        Marker::new("<|begin_tool_result|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|begin_assistant|>"),
         Marker::new("<|begin_content|>"),
         Marker::new("<|begin_system|>"),
@@ -459,36 +435,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -499,50 +445,6 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_2_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                )
-                .end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -596,38 +498,6 @@ pub static PROGRAM: Program = Program {
                                     "reasoning.end",
                                     const { &[Action::EndCall] },
                                     AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -692,36 +562,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
                                 .recovery(),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -773,36 +613,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
                                 .recovery(),
                             Transition::new(
                                 "tools.section_start",
@@ -857,36 +667,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
                                 .recovery(),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -896,6 +676,50 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
                 .end(const { &[Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_TURN_ASSISTANT_START", None)
                 .markers(
                     &AFTER_TURN_ASSISTANT_START_MARKERS,
@@ -1087,20 +911,6 @@ impl Machine for Parser {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_START),
                     Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8..=10) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1110,25 +920,6 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(6) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7..=9) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1152,18 +943,6 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(7) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8..=10) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1191,23 +970,6 @@ impl Machine for Parser {
                     Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(9) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10..=12) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1226,23 +988,6 @@ impl Machine for Parser {
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(7) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8..=10) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1263,23 +1008,6 @@ impl Machine for Parser {
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(7) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8..=10) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1288,6 +1016,25 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7..=9) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TURN_ASSISTANT_START => {

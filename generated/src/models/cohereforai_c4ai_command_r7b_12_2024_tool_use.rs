@@ -45,42 +45,51 @@ const AFTER_SECTION_START: StateId = StateId(4);
 const AFTER_TURN_END: StateId = StateId(5);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(6);
+const AFTER_TURN_END_3: StateId = StateId(6);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(7);
 
 /// A call, as one object.
-const CALL: StateId = StateId(7);
+const CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(8);
+const AFTER_CALL: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(9);
+const AFTER_SECTION_END_3: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_TOOLS: StateId = StateId(11);
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
@@ -96,28 +105,34 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|END_THINKING|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_ACTION|>"),
     ]
@@ -138,40 +153,51 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|START_THINKING|>")]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_TOOL_RESULT|>"),
-        Marker::new("<|START_TOOL_RESULT|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -180,65 +206,71 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_TOOL_RESULT|>"),
-        Marker::new("<|START_TOOL_RESULT|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|END_ACTION|>"),
@@ -246,86 +278,80 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_TOOL_RESULT|>"),
-        Marker::new("<|START_TOOL_RESULT|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_TOOL_RESULT|>"),
-        Marker::new("<|START_TOOL_RESULT|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|endoftext|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|end_of_text|>")
-            .at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_TOOL_RESULT|>"),
-        Marker::new("<|START_TOOL_RESULT|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -388,21 +414,16 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -482,21 +503,16 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -558,21 +574,16 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -597,42 +608,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -642,7 +617,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_3).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_3", None).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -670,91 +663,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -790,54 +723,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const {
                                     &[Action::EndCall, Action::EndCalls, Action::Speculate]
@@ -868,91 +753,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -984,42 +809,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -1047,91 +836,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1157,42 +886,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::CloseContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1221,91 +914,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1330,42 +963,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::CloseContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1454,21 +1051,22 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=16) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(17) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
-                    Found::Marker(20..=23) => {
+                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(10..=13) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24..=27) => {
+                    Found::Marker(14..=17) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1478,12 +1076,13 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=16) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(17) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(7) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1512,22 +1111,15 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0..=16) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(17 | 18) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(19) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
-                    Found::Marker(22 | 23) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(24..=27) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(28) => {
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1536,6 +1128,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_3 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1550,39 +1149,32 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=16) => {
+                    Found::Marker(0 | 1) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(2..=6) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(24..=27) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(28) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1598,36 +1190,30 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=16) => {
+                    Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(2..=6) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(18) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(19 | 20) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(21) => {
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24 | 25) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(26..=29) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(30) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1641,31 +1227,25 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=16) => {
+                    Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(17 | 18) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(19) => {
+                    Found::Marker(2..=6) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(24..=27) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(28) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1679,31 +1259,25 @@ impl Machine for Parser {
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0..=16) => {
+                    Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(17 | 18) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(19) => {
+                    Found::Marker(2..=6) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(24..=27) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(28) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1721,7 +1295,11 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT | REASONING | AFTER_SECTION_START | AFTER_TURN_END => true,
+            CONTENT
+            | REASONING
+            | AFTER_SECTION_START
+            | AFTER_TURN_END
+            | AFTER_TURN_END_3 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

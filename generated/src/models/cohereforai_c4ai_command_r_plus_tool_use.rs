@@ -39,57 +39,65 @@ const UNPARSED: StateId = StateId(2);
 const AFTER_TURN_END: StateId = StateId(3);
 
 /// Only markers may come here.
-const AFTER_SECTION_START: StateId = StateId(4);
+const AFTER_TURN_END_2: StateId = StateId(4);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(5);
+const AFTER_SECTION_START: StateId = StateId(5);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL: StateId = StateId(6);
+const CALL: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(7);
+const AFTER_CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(8);
+const AFTER_TOOLS: StateId = StateId(9);
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `Action:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
         Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("Action:").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|CHATBOT_TOKEN|>"),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
@@ -103,6 +111,17 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("Action:").peek(), Marker::new("```json").peek()]
 });
 
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+    ]
+});
+
 /// The markers of this state: ````json`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json").layout("", "\n")]
@@ -113,71 +132,71 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|SYSTEM_TOKEN|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `,`, `]`, `````, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `````, `Action:`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("```").layout("", "\n"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("Action:").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `<|endoftext|>`, `<|END_OF_TURN_TOKEN|><|endoftext|>`, `<|end_of_text|>`, `<|END_OF_TURN_TOKEN|><|end_of_text|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|><|eot_id|>`, `</s>`, `<|END_OF_TURN_TOKEN|></s>`, `<eos>`, `<|END_OF_TURN_TOKEN|><eos>`, `````, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `Action:`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|END_OF_TURN_TOKEN|><eos>").at_end(),
+        Marker::new("<|END_OF_TURN_TOKEN|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```").layout("", "\n"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|CHATBOT_TOKEN|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("Action:").layout("\n", "\n"),
     ]
 });
@@ -232,37 +251,19 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
                                 "tools.section_start",
@@ -281,16 +282,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::Unparsed] },
@@ -344,7 +345,25 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("AFTER_SECTION_START", None)
                 .markers(
                     &AFTER_SECTION_START_MARKERS,
@@ -380,93 +399,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                         ]
@@ -488,61 +445,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -556,30 +483,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -603,61 +506,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -665,30 +538,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -764,17 +613,10 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
-                    Found::Marker(13 | 14) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -784,16 +626,17 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11..=13) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -812,6 +655,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -833,22 +683,15 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(1..=5) => {
                         io.end_call();
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -860,30 +703,24 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(13) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(8) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=16) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -897,25 +734,19 @@ impl Machine for Parser {
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=14) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -933,7 +764,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

@@ -48,76 +48,81 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 const AFTER_TURN_END: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(7);
+const AFTER_TURN_END_2: StateId = StateId(7);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(8);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
+const CALL_NAME: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(9);
+const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(10);
+const ARGUMENTS: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(11);
+const AFTER_ARGUMENTS: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(12);
+const AFTER_SECTION_END_3: StateId = StateId(13);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(13);
+const UNPARSED_2: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(14);
+const AFTER_PER_CALL_START_4: StateId = StateId(15);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(15);
+const UNPARSED_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(16);
+const AFTER_PER_CALL_START_5: StateId = StateId(17);
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<think>"),
-        Marker::new("<｜tool▁sep｜>"),
-        Marker::new("<｜tool▁call▁end｜>"),
-        Marker::new("<｜tool▁calls▁end｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜tool▁output▁begin｜>"),
-        Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
@@ -131,20 +136,24 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
@@ -166,31 +175,41 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜tool▁sep｜>"),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜tool▁output▁begin｜>"),
-        Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -208,20 +227,24 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜tool▁call▁begin｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
@@ -236,20 +259,24 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
@@ -264,20 +291,24 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
@@ -292,29 +323,28 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜tool▁sep｜>"),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜tool▁output▁begin｜>"),
-        Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
@@ -329,30 +359,29 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜tool▁call▁begin｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜tool▁sep｜>"),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜tool▁output▁begin｜>"),
-        Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
@@ -367,20 +396,24 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
@@ -451,16 +484,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
@@ -468,42 +501,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -526,16 +523,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -603,16 +600,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -682,16 +679,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -712,36 +709,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -756,7 +723,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -800,61 +785,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -936,61 +891,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1085,61 +1010,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1242,61 +1137,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1318,36 +1183,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1402,61 +1237,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1482,36 +1287,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1567,61 +1342,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1761,25 +1506,18 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=16) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17 | 18) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1789,24 +1527,25 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(7..=11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(12 | 13) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1816,18 +1555,19 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1856,25 +1596,18 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11..=13) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(14) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15..=17) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1883,6 +1616,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1911,31 +1651,35 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12..=14) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(15) => {
+                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(11..=13) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1949,43 +1693,48 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(11..=13) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1998,43 +1747,48 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(11..=13) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2050,32 +1804,26 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11..=13) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(14) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15..=17) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2099,31 +1847,25 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_4 => {
                 match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12..=14) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(15) => {
+                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19 | 20) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2147,32 +1889,36 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_5 => {
                 match io.expect(&AFTER_PER_CALL_START_5_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(12) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_2),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13 | 14) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(15) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(11..=13) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2190,7 +1936,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_PER_CALL_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_PER_CALL_START
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2 => true,
             AFTER_PER_CALL_START_2 => {
                 io.end_calls();
                 true

@@ -47,89 +47,95 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
-
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(8);
+const AFTER_TURN_END_2: StateId = StateId(7);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(9);
+const CALL_NAME: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(10);
+const AFTER_SECTION_START_2: StateId = StateId(9);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
+const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(11);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(12);
+const ARGUMENTS: StateId = StateId(13);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(13);
+const ARGUMENT_NAME: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(15);
+const UNPARSED_2: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(16);
+const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(17);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(17);
+const ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(18);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(19);
+const AFTER_ARGUMENTS: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(20);
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(21);
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜Assistant｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("</｜DSML｜parameter>"),
-        Marker::new("</｜DSML｜invoke>"),
-        Marker::new("</｜DSML｜function_calls>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜parameter>"),
@@ -142,20 +148,24 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
@@ -177,29 +187,41 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -239,20 +261,24 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
@@ -265,20 +291,24 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
@@ -292,20 +322,24 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
@@ -323,27 +357,28 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
@@ -358,28 +393,29 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
 });
@@ -425,20 +461,24 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
@@ -451,20 +491,24 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
@@ -477,28 +521,26 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `<|endoftext|>`, `<｜end▁of▁sentence｜><|endoftext|>`, `<|end_of_text|>`, `<｜end▁of▁sentence｜><|end_of_text|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜><|eot_id|>`, `</s>`, `<｜end▁of▁sentence｜></s>`, `<eos>`, `<｜end▁of▁sentence｜><eos>`, `</think>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<｜end▁of▁sentence｜><eos>").at_end(),
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("</｜DSML｜parameter>"),
-        Marker::new("</｜DSML｜invoke>"),
-        Marker::new("</｜DSML｜function_calls>"),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
         Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
     ]
@@ -559,16 +601,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "turn.assistant_start",
                                     &[],
@@ -581,36 +623,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_prefix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
@@ -633,16 +645,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -704,16 +716,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -783,16 +795,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -817,24 +829,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "tools.arguments.name_prefix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -849,7 +843,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -926,61 +938,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1055,61 +1037,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new("tools.arguments", &[], ARGUMENTS)
@@ -1216,61 +1168,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1397,61 +1319,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1477,24 +1369,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_prefix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1549,61 +1423,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1633,24 +1477,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_prefix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1710,61 +1536,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1869,61 +1665,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -2027,58 +1793,22 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("reasoning.empty", &[], CONTENT),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_prefix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
@@ -2287,22 +2017,19 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(AFTER_TURN_ASSISTANT_START_2),
-                    Found::Marker(12) => Flow::Go(CONTENT),
-                    Found::Marker(13) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(AFTER_TURN_ASSISTANT_START_2),
+                    Found::Marker(7) => Flow::Go(CONTENT),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14..=18) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2312,20 +2039,21 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(7..=12) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2335,18 +2063,19 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2375,21 +2104,18 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_PREFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11..=13) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(14) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15..=17) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2398,6 +2124,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2442,26 +2175,30 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_PREFIX_2 => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_2_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12..=14) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(15) => {
+                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(11..=13) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2475,39 +2212,44 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENTS),
-                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(13) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(ARGUMENTS),
+                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2523,37 +2265,42 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(11..=13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2580,27 +2327,26 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11..=13) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(14) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15..=17) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2624,26 +2370,25 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_PREFIX_3 => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12..=14) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(15) => {
+                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2672,38 +2417,43 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2719,37 +2469,42 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(11..=13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2765,21 +2520,18 @@ impl Machine for Parser {
             }
             AFTER_TURN_ASSISTANT_START_2 => {
                 match io.expect(&AFTER_TURN_ASSISTANT_START_2_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=18) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2798,6 +2550,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
+            | AFTER_TURN_END_2
             | AFTER_TURN_ASSISTANT_START_2 => true,
             AFTER_FUNCTION_NAME_PREFIX_2 => {
                 io.end_calls();

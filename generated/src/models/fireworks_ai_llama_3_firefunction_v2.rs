@@ -35,31 +35,37 @@ const UNPARSED: StateId = StateId(1);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(3);
+
 /// Answer text.
-const CONTENT_2: StateId = StateId(3);
+const CONTENT_2: StateId = StateId(4);
 
 /// Only markers may come here.
-const AFTER_SECTION_START: StateId = StateId(4);
+const AFTER_SECTION_START: StateId = StateId(5);
 
 /// A call, as one object.
-const CALL: StateId = StateId(5);
+const CALL: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(6);
+const AFTER_CALL: StateId = StateId(7);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|eot_id|>`, `````, `functools`; searched for by `<`, ``` and `f` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `functools`; searched for by `<`, ``` and `f` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>"),
         Marker::new("```"),
         Marker::new("functools").layout(" ", ""),
@@ -71,19 +77,32 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("functools").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `<|eot_id|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eot_id|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|eot_id|>"),
     ]
@@ -94,40 +113,43 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
-        Marker::new("<|eot_id|>"),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `]`, `<|eot_id|>`, `````, `functools`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `functools`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("```"),
         Marker::new("functools").layout(" ", ""),
     ]
 });
@@ -176,15 +198,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::Unparsed] },
@@ -220,22 +241,37 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -274,63 +310,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                         ]
@@ -352,55 +350,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -413,18 +381,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -494,18 +450,19 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -524,6 +481,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -531,12 +495,13 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
@@ -553,16 +518,15 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
                         io.end_call();
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -574,31 +538,23 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(14) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -616,7 +572,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT | AFTER_TURN_END | CONTENT_2 => true,
+            CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

@@ -39,53 +39,66 @@ const UNPARSED: StateId = StateId(2);
 const AFTER_TURN_END: StateId = StateId(3);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START: StateId = StateId(4);
+const AFTER_TURN_END_2: StateId = StateId(4);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(5);
+const AFTER_PER_CALL_START: StateId = StateId(5);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_2: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL: StateId = StateId(6);
+const CALL: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(7);
+const AFTER_CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(8);
+const AFTER_TOOLS: StateId = StateId(9);
 
-/// The markers of this state: `<|message_sep|>`, `<|endoftext|>`, `<|message_sep|><|endoftext|>`, `<|end_of_text|>`, `<|message_sep|><|end_of_text|>`, `<|eot_id|>`, `<|message_sep|><|eot_id|>`, `</s>`, `<|message_sep|></s>`, `<eos>`, `<|message_sep|><eos>`, `<|role_sep|>`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|role_sep|>`, `<|message_sep|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|message_sep|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|message_sep|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|message_sep|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|message_sep|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|message_sep|><eos>").at_end(),
+        Marker::new("<|message_sep|>")
+            .layout("", "\n\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|role_sep|>"),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `<|endoftext|>`, `<|message_sep|><|endoftext|>`, `<|end_of_text|>`, `<|message_sep|><|end_of_text|>`, `<|eot_id|>`, `<|message_sep|><|eot_id|>`, `</s>`, `<|message_sep|></s>`, `<eos>`, `<|message_sep|><eos>`, `<|message_sep|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|message_sep|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|message_sep|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|message_sep|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|message_sep|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|message_sep|><eos>").at_end(),
+        Marker::new("<|message_sep|>")
+            .layout("", "\n\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
@@ -95,6 +108,17 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|message_sep|>").peek(),
         Marker::new("function call<|role_sep|>").peek(),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -108,58 +132,73 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|message_sep|>`, `<|endoftext|>`, `<|message_sep|><|endoftext|>`, `<|end_of_text|>`, `<|message_sep|><|end_of_text|>`, `<|eot_id|>`, `<|message_sep|><|eot_id|>`, `</s>`, `<|message_sep|></s>`, `<eos>`, `<|message_sep|><eos>`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|message_sep|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|message_sep|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|message_sep|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|message_sep|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|message_sep|><eos>").at_end(),
+        Marker::new("<|message_sep|>")
+            .layout("", "\n\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `<|endoftext|>`, `<|message_sep|><|endoftext|>`, `<|end_of_text|>`, `<|message_sep|><|end_of_text|>`, `<|eot_id|>`, `<|message_sep|><|eot_id|>`, `</s>`, `<|message_sep|></s>`, `<eos>`, `<|message_sep|><eos>`, `,`, `]`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|message_sep|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|message_sep|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|message_sep|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|message_sep|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|message_sep|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|message_sep|><eos>").at_end(),
+        Marker::new("<|message_sep|>")
+            .layout("", "\n\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `<|endoftext|>`, `<|message_sep|><|endoftext|>`, `<|end_of_text|>`, `<|message_sep|><|end_of_text|>`, `<|eot_id|>`, `<|message_sep|><|eot_id|>`, `</s>`, `<|message_sep|></s>`, `<eos>`, `<|message_sep|><eos>`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|message_sep|>").layout("", "\n\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|message_sep|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|message_sep|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|message_sep|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|message_sep|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|message_sep|><eos>").at_end(),
+        Marker::new("<|message_sep|>")
+            .layout("", "\n\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
@@ -210,16 +249,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
@@ -239,16 +278,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
@@ -278,7 +317,25 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("AFTER_PER_CALL_START", None)
                 .markers(
                     &AFTER_PER_CALL_START_MARKERS,
@@ -314,61 +371,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -393,61 +420,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -489,61 +486,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -618,9 +585,10 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -630,8 +598,9 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -650,6 +619,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -671,12 +647,17 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
@@ -688,21 +669,26 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
@@ -717,11 +703,15 @@ impl Machine for Parser {
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -738,7 +728,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

@@ -47,23 +47,23 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(7);
-
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
+const CALL_NAME: StateId = StateId(7);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(9);
+const ARGUMENTS: StateId = StateId(8);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(10);
+const ARGUMENT_NAME: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(11);
+const AFTER_PER_CALL_END_3: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(12);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(11);
+
+/// Answer text.
+const CONTENT_2: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(13);
@@ -89,32 +89,29 @@ const AFTER_ARGUMENTS: StateId = StateId(19);
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(20);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|assistant|>`, `</think>`, `<think>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|assistant|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<think>"),
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
@@ -124,14 +121,14 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</think>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<tool_call>"),
     ]
@@ -147,49 +144,29 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-    ]
-});
-
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `</arg_key>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -204,21 +181,18 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
     ]
 });
 
@@ -227,41 +201,49 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key>")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `<think>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
+        Marker::new("<think>"),
+        Marker::new("<tool_call>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
         Marker::new("<think>"),
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
-        Marker::new("```"),
-        Marker::new("<tool_call>"),
     ]
 });
 
@@ -295,24 +277,20 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("```"),
     ]
 });
 
@@ -345,59 +323,47 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>"),
     ]
 });
@@ -474,24 +440,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
@@ -635,30 +583,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -669,49 +593,6 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_2_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                )
-                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -956,42 +837,6 @@ pub static PROGRAM: Program = Program {
                                     START_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1072,30 +917,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1154,30 +975,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
@@ -1187,6 +984,49 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
                 .end(const { &[Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("AFTER_ARGUMENTS_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS,
@@ -1312,54 +1152,6 @@ pub static PROGRAM: Program = Program {
                                         ]
                                     },
                                     START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
                                 )
                                 .recovery(),
                         ]
@@ -1499,54 +1291,6 @@ pub static PROGRAM: Program = Program {
                                     START_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1623,54 +1367,6 @@ pub static PROGRAM: Program = Program {
                                     START_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1699,30 +1395,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
@@ -1836,17 +1508,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8 | 9) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(11) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1926,20 +1588,6 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(8) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1949,29 +1597,6 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(6) => {
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2075,18 +1700,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
@@ -2118,23 +1731,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -2156,23 +1752,6 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2181,6 +1760,29 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(7) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_ARGUMENTS_NAME_SUFFIX => {
@@ -2235,26 +1837,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2316,26 +1898,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11 | 12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2370,26 +1932,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2407,20 +1949,6 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }

@@ -47,113 +47,130 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Only markers may come here.
+const AFTER_TURN_END_4: StateId = StateId(7);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
+const CALL_NAME: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(8);
+const AFTER_PER_CALL_START_2: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(9);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE: StateId = StateId(10);
+const AFTER_FUNCTION_CLOSE: StateId = StateId(11);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(11);
+const ARGUMENT_NAME: StateId = StateId(12);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(12);
+const ARGUMENT_VALUE: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(14);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(15);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(16);
+const AFTER_PER_CALL_END_5: StateId = StateId(17);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(17);
+const UNPARSED_2: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(18);
+const AFTER_PER_CALL_START_3: StateId = StateId(19);
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel><|channel>thought").layout("", "\n"),
-        Marker::new("<channel|>"),
-        Marker::new("<|\"|>"),
-        Marker::new("<tool_call|>"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
-        Marker::new("<tool_response|>"),
-        Marker::new("<tool|>"),
-        Marker::new("<|audio|>"),
-        Marker::new("<|image|>"),
-        Marker::new("<|think|>"),
-        Marker::new("<|tool>"),
-        Marker::new("<|video|>"),
         Marker::new("<|tool_call>call:"),
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<|channel>thought`, `<|channel><|channel>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel><|channel>thought").layout("", "\n"),
         Marker::new("<channel|>"),
@@ -173,32 +190,45 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<channel|>`, `<|tool_call>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<|tool_call>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<channel|>").layout("\n", ""),
         Marker::new("<|tool_call>call:"),
     ]
@@ -221,48 +251,61 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel><|channel>thought").layout("", "\n"),
-        Marker::new("<|\"|>"),
-        Marker::new("<|turn>model"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
-        Marker::new("<tool_response|>"),
-        Marker::new("<tool|>"),
-        Marker::new("<|audio|>"),
-        Marker::new("<|image|>"),
-        Marker::new("<|think|>"),
-        Marker::new("<|tool>"),
-        Marker::new("<|video|>"),
         Marker::new("<|tool_call>call:"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -276,48 +319,50 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<|tool_call>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel><|channel>thought").layout("", "\n"),
-        Marker::new("<|\"|>"),
-        Marker::new("<|turn>model"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
-        Marker::new("<tool_response|>"),
-        Marker::new("<tool|>"),
-        Marker::new("<|audio|>"),
-        Marker::new("<|image|>"),
-        Marker::new("<|think|>"),
-        Marker::new("<|tool>"),
-        Marker::new("<|video|>"),
     ]
 });
 
@@ -331,32 +376,45 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         Marker::new("<channel|>"),
@@ -409,47 +467,49 @@ static AFTER_ARGUMENTS_QUOTE_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel><|channel>thought").layout("", "\n"),
-        Marker::new("<|\"|>"),
-        Marker::new("<|turn>model"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
-        Marker::new("<tool_response|>"),
-        Marker::new("<tool|>"),
-        Marker::new("<|audio|>"),
-        Marker::new("<|image|>"),
-        Marker::new("<|think|>"),
-        Marker::new("<|tool>"),
-        Marker::new("<|video|>"),
         Marker::new("<|tool_call>call:"),
     ]
 });
@@ -459,48 +519,50 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `<|endoftext|>`, `<turn|><|endoftext|>`, `<|tool_response><|endoftext|>`, `<channel|><|endoftext|>`, `<|end_of_text|>`, `<turn|><|end_of_text|>`, `<|tool_response><|end_of_text|>`, `<channel|><|end_of_text|>`, `<|eot_id|>`, `<turn|><|eot_id|>`, `<|tool_response><|eot_id|>`, `<channel|><|eot_id|>`, `</s>`, `<turn|></s>`, `<|tool_response></s>`, `<channel|></s>`, `<eos>`, `<turn|><eos>`, `<|tool_response><eos>`, `<channel|><eos>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>").layout("", "\n").at_end(),
-        Marker::new("<|tool_response>").at_end(),
-        Marker::new("<channel|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<turn|><|endoftext|>").at_end(),
-        Marker::new("<|tool_response><|endoftext|>").at_end(),
-        Marker::new("<channel|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<turn|><|end_of_text|>").at_end(),
-        Marker::new("<|tool_response><|end_of_text|>").at_end(),
-        Marker::new("<channel|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<turn|><|eot_id|>").at_end(),
-        Marker::new("<|tool_response><|eot_id|>").at_end(),
-        Marker::new("<channel|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<turn|></s>").at_end(),
-        Marker::new("<|tool_response></s>").at_end(),
-        Marker::new("<channel|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<turn|><eos>").at_end(),
-        Marker::new("<|tool_response><eos>").at_end(),
-        Marker::new("<channel|><eos>").at_end(),
+        Marker::new("<turn|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<|tool_response>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("<channel|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel><|channel>thought").layout("", "\n"),
-        Marker::new("<|\"|>"),
-        Marker::new("<|turn>model"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
-        Marker::new("<tool_response|>"),
-        Marker::new("<tool|>"),
-        Marker::new("<|audio|>"),
-        Marker::new("<|image|>"),
-        Marker::new("<|think|>"),
-        Marker::new("<|tool>"),
-        Marker::new("<|video|>"),
     ]
 });
 
@@ -561,26 +623,16 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
@@ -593,78 +645,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.quote",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
@@ -684,26 +664,16 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -809,26 +779,16 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -889,26 +849,16 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -928,72 +878,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "tools.arguments.quote",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -1003,7 +887,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_4).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_4", None).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -1058,121 +960,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1198,72 +1010,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.quote",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1324,121 +1070,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1709,121 +1365,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1844,72 +1410,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.quote",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1963,121 +1463,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_4,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -2102,72 +1512,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.quote",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -2315,21 +1659,14 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=22) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(23) => Flow::Go(CONTENT),
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(8) => Flow::Go(CONTENT),
+                    Found::Marker(9 | 10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(26..=30) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(31..=37) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(38) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2339,20 +1676,21 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=22) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(8 | 9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(25..=30) => {
+                    Found::Marker(10..=15) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(31..=37) => {
+                    Found::Marker(16..=22) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(38) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2362,12 +1700,13 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=22) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(23) => {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(9) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2396,21 +1735,14 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=22) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(23 | 24) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(10 | 11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(27..=30) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(31..=37) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(38) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2419,6 +1751,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_4 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2440,29 +1779,23 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0..=22) => {
+                    Found::Marker(0..=2) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(3..=7) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_4)
+                    }
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(24 | 25) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(28..=31) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(32..=38) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2484,37 +1817,42 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_CLOSE => {
                 match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
-                    Found::Marker(0..=22) => {
+                    Found::Marker(0..=2) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(3..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_4)
+                    }
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(28..=31) => {
+                    Found::Marker(13..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(32..=38) => {
+                    Found::Marker(17..=23) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
@@ -2586,27 +1924,21 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_5 => {
                 match io.expect(&AFTER_PER_CALL_END_5_MARKERS) {
-                    Found::Marker(0..=22) => {
+                    Found::Marker(0..=2) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(23 | 24) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(3..=7) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_4)
+                    }
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(27..=30) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(31..=37) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(38) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2630,30 +1962,24 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_3 => {
                 match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
-                    Found::Marker(0..=22) => {
+                    Found::Marker(0..=2) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(23) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(24) => {
+                    Found::Marker(3..=7) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_4)
+                    }
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_2),
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(25) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(10) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(28..=31) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(32..=38) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2668,7 +1994,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_PER_CALL_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_PER_CALL_START
+            | AFTER_TURN_END
+            | AFTER_TURN_END_4 => true,
             AFTER_PER_CALL_START_2 => {
                 io.end_calls();
                 true

@@ -48,55 +48,53 @@ const AFTER_SECTION_START: StateId = StateId(5);
 const AFTER_TURN_END: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(7);
+const AFTER_TURN_END_2: StateId = StateId(7);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(8);
 
 /// A call, as one object.
-const CALL: StateId = StateId(8);
+const CALL: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(9);
+const AFTER_CALL: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_REASONING_END_2: StateId = StateId(10);
+const AFTER_REASONING_END_2: StateId = StateId(11);
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_role|>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
         Marker::new("</response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|end_of_cite|>"),
-        Marker::new("<|start_of_cite|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<think>"),
         Marker::new("<response>"),
         Marker::new("</response>"),
@@ -108,19 +106,18 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</think>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
     ]
 });
@@ -135,28 +132,33 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start_of_role|>assistant<|end_of_role|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
         Marker::new("</response>"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|end_of_cite|>"),
-        Marker::new("<|start_of_cite|>"),
         Marker::new("<|tool_call|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -165,79 +167,64 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
         Marker::new("</response>"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|end_of_cite|>"),
-        Marker::new("<|start_of_cite|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
         Marker::new("</response>"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|end_of_cite|>"),
-        Marker::new("<|start_of_cite|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
         Marker::new("</response>"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|end_of_cite|>"),
-        Marker::new("<|start_of_cite|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
@@ -297,15 +284,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
@@ -326,24 +312,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -360,15 +328,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -423,15 +390,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -473,15 +439,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
                             Transition::new(
@@ -500,30 +465,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -533,7 +474,23 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -556,55 +513,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -635,38 +562,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const {
                                     &[Action::EndCall, Action::EndCalls, Action::Speculate]
@@ -692,55 +587,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -767,30 +632,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -813,55 +654,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_REASONING_END_2)
@@ -881,30 +692,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::CloseContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -988,21 +775,14 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11 | 13 | 14) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6 | 8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1012,21 +792,22 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
+                    Found::Marker(8 | 9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(10 | 11) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1036,8 +817,9 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
@@ -1064,22 +846,15 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => Flow::Go(CONTENT),
-                    Found::Marker(14 | 15) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1088,6 +863,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1102,39 +884,32 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.end_call();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1150,35 +925,29 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_REASONING_END_2),
-                    Found::Marker(13) => {
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_REASONING_END_2),
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1192,31 +961,25 @@ impl Machine for Parser {
             }
             AFTER_REASONING_END_2 => {
                 match io.expect(&AFTER_REASONING_END_2_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => Flow::Go(AFTER_REASONING_END_2),
-                    Found::Marker(11) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => Flow::Go(AFTER_REASONING_END_2),
+                    Found::Marker(6) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1234,7 +997,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | REASONING | AFTER_SECTION_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | REASONING
+            | AFTER_SECTION_START
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

@@ -41,8 +41,8 @@ const AFTER_PER_CALL_START: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(4);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(5);
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(5);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_2: StateId = StateId(6);
@@ -62,40 +62,39 @@ const AFTER_PER_CALL_END_4: StateId = StateId(10);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(11);
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// Answer text.
+const CONTENT_2: StateId = StateId(12);
+
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("```"),
@@ -108,43 +107,30 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_call>").peek(), Marker::new("</tool_call>")]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `````, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -153,109 +139,108 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `<tool_call>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</tool_call>"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `<|endoftext|>`, `<|end_of_text|><|endoftext|>`, `<|end_of_text|><|end_of_text|>`, `<|eot_id|>`, `<|end_of_text|><|eot_id|>`, `</s>`, `<|end_of_text|></s>`, `<eos>`, `<|end_of_text|><eos>`, `</tool_call>`, `<tool_call>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end_of_text|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end_of_text|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end_of_text|><eos>").at_end(),
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|end_of_text|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
-        Marker::new("```"),
     ]
 });
 
@@ -311,30 +296,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
+                            Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
@@ -353,15 +325,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::Unparsed] },
@@ -415,37 +386,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -458,44 +410,23 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+            State::new("AFTER_TURN_END", None)
                 .markers(
-                    &CONTENT_2_MARKERS,
+                    &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
                         ]
                     },
                 )
                 .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -518,55 +449,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -579,22 +480,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -612,55 +497,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -679,30 +534,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -727,55 +558,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -787,24 +588,6 @@ pub static PROGRAM: Program = Program {
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
                                 )
                                 .recovery(),
                         ]
@@ -825,79 +608,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -923,55 +658,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -984,30 +689,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1019,6 +700,42 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
         ]
     }),
     start: START,
@@ -1085,19 +802,10 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(14) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1107,18 +815,19 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1138,19 +847,10 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(11 | 12) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(14) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1159,22 +859,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(Markers::NONE) {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11 | 12) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
+            AFTER_TURN_END_2 => {
+                match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1188,25 +880,24 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
@@ -1215,39 +906,30 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(12) => {
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(14 | 15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1259,27 +941,19 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(12 | 13) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_4),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1289,24 +963,16 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_4 => {
                 match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(1..=4) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(13) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(14) => {
+                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(6) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1320,33 +986,24 @@ impl Machine for Parser {
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1356,13 +1013,34 @@ impl Machine for Parser {
                     }
                 }
             }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_PER_CALL_START | AFTER_TURN_END | CONTENT_2 => true,
+            START
+            | CONTENT
+            | AFTER_PER_CALL_START
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

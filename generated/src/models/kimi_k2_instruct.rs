@@ -42,79 +42,81 @@ const AFTER_PER_CALL_START: StateId = StateId(3);
 const AFTER_TURN_END: StateId = StateId(4);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(5);
+const AFTER_TURN_END_2: StateId = StateId(5);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(6);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(6);
+const CALL_NAME: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(7);
+const AFTER_PER_CALL_START_2: StateId = StateId(8);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(8);
+const ARGUMENTS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(9);
+const AFTER_ARGUMENTS: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(10);
+const AFTER_SECTION_END_3: StateId = StateId(11);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(11);
+const UNPARSED_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(12);
+const AFTER_PER_CALL_START_4: StateId = StateId(13);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(13);
+const UNPARSED_3: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(14);
+const AFTER_PER_CALL_START_5: StateId = StateId(15);
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|im_assistant|>assistant<|im_middle|>"),
         Marker::new("<|im_middle|>"),
-        Marker::new("<|tool_call_argument_begin|>"),
-        Marker::new("<|tool_call_end|>"),
-        Marker::new("<|tool_calls_section_end|>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_system|>"),
-        Marker::new("<|media_content|>"),
-        Marker::new("<|media_end|>"),
-        Marker::new("<|media_pad|>"),
-        Marker::new("<|media_start|>"),
         Marker::new("<|tool_calls_section_begin|>"),
         Marker::new("<|tool_call_begin|>"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_argument_begin|>"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -140,32 +142,39 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
-        Marker::new("<|tool_call_argument_begin|>"),
-        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_system|>"),
-        Marker::new("<|media_content|>"),
-        Marker::new("<|media_end|>"),
-        Marker::new("<|media_pad|>"),
-        Marker::new("<|media_start|>"),
         Marker::new("<|tool_calls_section_begin|>"),
         Marker::new("<|tool_call_begin|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -183,20 +192,24 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
@@ -212,20 +225,24 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -241,20 +258,24 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -270,30 +291,26 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
-        Marker::new("<|tool_call_argument_begin|>"),
-        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_system|>"),
-        Marker::new("<|media_content|>"),
-        Marker::new("<|media_end|>"),
-        Marker::new("<|media_pad|>"),
-        Marker::new("<|media_start|>"),
         Marker::new("<|tool_calls_section_begin|>"),
         Marker::new("<|tool_call_begin|>"),
     ]
@@ -308,31 +325,27 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
-        Marker::new("<|tool_call_argument_begin|>"),
-        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_system|>"),
-        Marker::new("<|media_content|>"),
-        Marker::new("<|media_end|>"),
-        Marker::new("<|media_pad|>"),
-        Marker::new("<|media_start|>"),
         Marker::new("<|tool_calls_section_begin|>"),
     ]
 });
@@ -347,20 +360,24 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -417,73 +434,19 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
                                 "tools.section_start",
@@ -507,16 +470,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::Unparsed] },
@@ -629,16 +592,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -649,54 +612,6 @@ pub static PROGRAM: Program = Program {
                                     "tools.section_end",
                                     &[],
                                     AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -714,7 +629,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -765,61 +698,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -912,61 +815,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1072,61 +945,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1240,61 +1083,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1307,54 +1120,6 @@ pub static PROGRAM: Program = Program {
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1411,61 +1176,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1482,54 +1217,6 @@ pub static PROGRAM: Program = Program {
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1587,61 +1274,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1791,21 +1448,14 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
-                    Found::Marker(13..=16) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17..=21) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(22) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1815,20 +1465,21 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11..=15) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=10) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=20) => {
+                    Found::Marker(11..=15) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1848,21 +1499,14 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(13..=15) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16..=20) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1871,6 +1515,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1899,26 +1550,30 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(14..=16) => {
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9..=11) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(12..=16) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1932,37 +1587,42 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(9..=11) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(12..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1975,37 +1635,42 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(9..=11) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(12..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2021,27 +1686,21 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13..=15) => {
+                    Found::Marker(1..=5) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(16..=20) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2065,26 +1724,20 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_4 => {
                 match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(14..=16) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17..=21) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(22) => {
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2108,27 +1761,31 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_5 => {
                 match io.expect(&AFTER_PER_CALL_START_5_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(12) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_2),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(14..=16) => {
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9..=11) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(12..=16) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2146,7 +1803,11 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_PER_CALL_START | AFTER_TURN_END => true,
+            START
+            | CONTENT
+            | AFTER_PER_CALL_START
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2 => true,
             AFTER_PER_CALL_START_2 => {
                 io.end_calls();
                 true

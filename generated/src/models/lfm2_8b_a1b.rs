@@ -41,75 +41,82 @@ const AFTER_SECTION_START: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(4);
 
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(5);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(5);
+const CALL_NAME: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(6);
+const AFTER_SECTION_START_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(7);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(8);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(8);
+const ARGUMENT_NAME: StateId = StateId(9);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(9);
+const ARGUMENT_VALUE: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(10);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(11);
+const AFTER_SECTION_END_5: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(12);
+const AFTER_SECTION_END_6: StateId = StateId(13);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(13);
+const UNPARSED_2: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(14);
+const AFTER_SECTION_START_3: StateId = StateId(15);
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<|tool_call_end|>`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|im_start|>assistant").layout("", "\n"),
-        Marker::new("<|tool_call_end|>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|tool_list_end|>"),
-        Marker::new("<|tool_list_start|>"),
-        Marker::new("<|tool_response_end|>"),
-        Marker::new("<|tool_response_start|>"),
         Marker::new("<|tool_call_start|>["),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
@@ -126,28 +133,38 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|tool_list_end|>"),
-        Marker::new("<|tool_list_start|>"),
-        Marker::new("<|tool_response_end|>"),
-        Marker::new("<|tool_response_start|>"),
         Marker::new("<|tool_call_start|>["),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -161,20 +178,25 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
@@ -217,27 +239,26 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|tool_list_end|>"),
-        Marker::new("<|tool_list_start|>"),
-        Marker::new("<|tool_response_end|>"),
-        Marker::new("<|tool_response_start|>"),
         Marker::new("<|tool_call_start|>["),
     ]
 });
@@ -247,29 +268,28 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|tool_list_end|>"),
-        Marker::new("<|tool_list_start|>"),
-        Marker::new("<|tool_response_end|>"),
-        Marker::new("<|tool_response_start|>"),
         Marker::new("<|tool_call_start|>["),
     ]
 });
@@ -311,53 +331,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
                                 .recovery(),
                             Transition::new(
                                 "tools.section_start",
@@ -376,16 +360,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
@@ -463,56 +447,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -525,7 +473,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -570,61 +536,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -809,103 +745,37 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_6,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -951,61 +821,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1022,42 +862,6 @@ pub static PROGRAM: Program = Program {
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_6,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1137,17 +941,10 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12 | 13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14..=17) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1157,16 +954,17 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11..=13) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(9..=12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1186,17 +984,10 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(12 | 13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14..=17) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1205,6 +996,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1226,27 +1024,31 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(11..=14) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1318,22 +1120,16 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_6 => {
                 match io.expect(&AFTER_SECTION_END_6_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(1..=5) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(14..=17) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1357,27 +1153,21 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16..=19) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1395,7 +1185,9 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_SECTION_START | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_SECTION_START | AFTER_TURN_END | AFTER_TURN_END_2 => {
+                true
+            }
             AFTER_SECTION_START_2 => {
                 io.end_calls();
                 true

@@ -41,8 +41,8 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(4);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(5);
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(5);
 
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(6);
@@ -59,48 +59,53 @@ const AFTER_FUNCTION_CLOSE_3: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(10);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(11);
+
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(11);
+const UNPARSED_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(12);
+const AFTER_SECTION_END_5: StateId = StateId(13);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eom_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<function=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
-        Marker::new("<|eom_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|python_tag|>"),
-        Marker::new("```"),
         Marker::new("<function="),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eom_id|>"),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
@@ -119,66 +124,57 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<function=`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<|eom_id|>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|python_tag|>"),
-        Marker::new("```"),
         Marker::new("<function="),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<|eom_id|>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|python_tag|>"),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
 /// The markers of this state: `>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new(">")] });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<function="),
         Marker::new("<|eom_id|>"),
@@ -188,19 +184,22 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<function="),
         Marker::new("<|eom_id|>"),
@@ -211,19 +210,22 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<function="),
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
@@ -234,26 +236,49 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `</function>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<function=`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("</function>"),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<function="),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("```"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
-        Marker::new("```"),
-        Marker::new("<function="),
     ]
 });
 
@@ -262,26 +287,25 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|eom_id|>").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<|eom_id|>`, `</function>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<function="),
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|python_tag|>"),
-        Marker::new("```"),
     ]
 });
 
@@ -323,42 +347,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
+                            Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
@@ -377,15 +376,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
@@ -457,15 +455,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.function.close",
                                     &[],
@@ -479,30 +476,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -512,56 +485,23 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+            State::new("AFTER_TURN_END", None)
                 .markers(
-                    &CONTENT_2_MARKERS,
+                    &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
                         ]
                     },
                 )
                 .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -588,55 +528,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -695,55 +605,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -818,55 +698,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -930,55 +780,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -994,30 +814,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
@@ -1027,6 +823,54 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
                 .end(const { &[Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tokens.other",
+                                    const { &[Action::OtherToken] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_2_MARKERS,
@@ -1054,55 +898,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1119,30 +933,6 @@ pub static PROGRAM: Program = Program {
                                     "tools.function.close",
                                     &[],
                                     AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
                                 )
                                 .recovery(),
                         ]
@@ -1214,23 +1004,10 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12 | 13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1240,22 +1017,23 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10..=12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5..=7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1275,23 +1053,10 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_PREFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(12 | 13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1300,26 +1065,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(Markers::NONE) {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11..=13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
+            AFTER_TURN_END_2 => {
+                match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1336,31 +1089,36 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
@@ -1373,37 +1131,42 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -1421,26 +1184,30 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_CLOSE_3 => {
                 match io.expect(&AFTER_FUNCTION_CLOSE_3_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8 | 9) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
@@ -1456,29 +1223,16 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(1..=4) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(14) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1488,6 +1242,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6..=8) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             UNPARSED_2 => {
@@ -1502,32 +1276,19 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_5 => {
                 match io.expect(&AFTER_SECTION_END_5_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13 | 14) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1541,9 +1302,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_FUNCTION_NAME_PREFIX | AFTER_TURN_END | CONTENT_2 => {
-                true
-            }
+            START
+            | CONTENT
+            | AFTER_FUNCTION_NAME_PREFIX
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2
+            | CONTENT_2 => true,
             AFTER_ARGUMENTS => {
                 io.end_call();
                 io.end_calls();

@@ -38,54 +38,60 @@ const UNPARSED: StateId = StateId(2);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(4);
+
 /// Answer text.
-const CONTENT_2: StateId = StateId(4);
+const CONTENT_2: StateId = StateId(5);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(5);
+const CALL_NAME: StateId = StateId(6);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(6);
+const ARGUMENTS: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(7);
+const AFTER_ARGUMENTS: StateId = StateId(8);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|NONE|>`, `````, `>>>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new(">>>all\n"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|NONE|>"),
-        Marker::new("```"),
         Marker::new(">>>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(">>>all\n"),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
@@ -95,19 +101,32 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`; searched for by `<`, ``` and `>` (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`; searched for by `<`, ``` and `>` (memchr3).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new(">>>all\n"),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
@@ -121,44 +140,43 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").layout("\n", "").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|NONE|>"),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `>>>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(">>>"),
         Marker::new(">>>all\n"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|NONE|>"),
-        Marker::new("```"),
     ]
 });
 
@@ -194,15 +212,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
@@ -212,24 +229,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
@@ -247,15 +246,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "content.start",
                                 const { &[Action::OpenContent] },
@@ -295,22 +293,37 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed))),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -370,79 +383,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                         ]
@@ -464,55 +423,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -525,30 +454,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -626,23 +531,10 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10..=12) => Flow::Go(CONTENT),
-                    Found::Marker(13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5..=7) => Flow::Go(CONTENT),
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -652,23 +544,24 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => Flow::Go(CONTENT),
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -683,6 +576,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -690,17 +590,18 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -720,22 +621,15 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(1..=4) => {
                         io.end_call();
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -747,34 +641,21 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -789,7 +670,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END | CONTENT_2 => true,
+            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | CONTENT_2 => true,
             AFTER_ARGUMENTS => {
                 io.end_calls();
                 true

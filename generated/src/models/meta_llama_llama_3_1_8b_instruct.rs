@@ -38,61 +38,66 @@ const UNPARSED: StateId = StateId(2);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(4);
+
 /// Answer text.
-const CONTENT_2: StateId = StateId(4);
+const CONTENT_2: StateId = StateId(5);
 
 /// A call, as one object.
-const CALL: StateId = StateId(5);
+const CALL: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(6);
+const CALL_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(7);
+const AFTER_CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(8);
+const AFTER_TOOLS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CALL_3: StateId = StateId(9);
+const AFTER_CALL_3: StateId = StateId(10);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|eom_id|>"),
-        Marker::new("<|python_tag|>"),
-        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; searched for by their first bytes (a table).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|eom_id|>"),
@@ -103,19 +108,32 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
@@ -124,67 +142,63 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|eom_id|>"),
-        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|eom_id|>"),
-        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `;`, `{`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new(";"),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|eom_id|>"),
-        Marker::new("<|python_tag|>"),
-        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
     ]
 });
@@ -194,26 +208,24 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").followed_by(const { &[text("\"")] }).peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `]`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|eom_id|>"),
-        Marker::new("<|python_tag|>"),
-        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
     ]
@@ -284,42 +296,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
+                            Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
                                 "tools",
@@ -343,15 +330,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::Unparsed] },
@@ -397,22 +383,37 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed))),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -463,87 +464,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                         ]
@@ -568,87 +507,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                         ]
@@ -670,55 +547,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -736,36 +583,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -794,55 +611,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -855,36 +642,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -967,27 +724,14 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13 | 14) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -997,26 +741,27 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(7 | 8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -1031,6 +776,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1038,16 +790,17 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(8 | 9) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -1057,22 +810,15 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(1..=4) => {
                         io.end_call();
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -1084,22 +830,15 @@ impl Machine for Parser {
             }
             CALL_2 => {
                 match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(1..=4) => {
                         io.end_call();
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -1111,36 +850,23 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5 | 6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(13 | 14) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
@@ -1161,41 +887,28 @@ impl Machine for Parser {
             }
             AFTER_CALL_3 => {
                 match io.expect(&AFTER_CALL_3_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
@@ -1213,7 +926,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END | CONTENT_2 => true,
+            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

@@ -38,59 +38,66 @@ const UNPARSED: StateId = StateId(2);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(3);
 
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(4);
+
 /// Answer text.
-const CONTENT_2: StateId = StateId(4);
+const CONTENT_2: StateId = StateId(5);
 
 /// A call, as one object.
-const CALL: StateId = StateId(5);
+const CALL: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(6);
+const CALL_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(7);
+const AFTER_CALL: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(8);
+const AFTER_TOOLS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CALL_3: StateId = StateId(9);
+const AFTER_CALL_3: StateId = StateId(10);
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `````, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("```"),
@@ -99,80 +106,95 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `;`, `{`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `````, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new(";"),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
     ]
 });
@@ -182,24 +204,24 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").followed_by(const { &[text("\"")] }).peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `<|endoftext|>`, `<|eot_id|><|endoftext|>`, `<|end_of_text|>`, `<|eot_id|><|end_of_text|>`, `<|eot_id|><|eot_id|>`, `</s>`, `<|eot_id|></s>`, `<eos>`, `<|eot_id|><eos>`, `,`, `]`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `````, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|eot_id|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|eot_id|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|eot_id|><eos>").at_end(),
+        Marker::new("<|eot_id|>")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("```"),
         Marker::new("[").followed_by(const { &[text("{")] }),
         Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
     ]
@@ -265,30 +287,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
+                            Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
                                 "tools",
@@ -312,15 +321,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::Unparsed] },
@@ -354,22 +362,37 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed))),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -408,71 +431,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                         ]
@@ -497,71 +474,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                         ]
@@ -583,55 +514,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -649,24 +550,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -695,55 +578,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -756,24 +609,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -856,23 +691,14 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(14) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -882,22 +708,23 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5 | 6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -912,6 +739,13 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -919,12 +753,13 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(10) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(5) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
@@ -934,16 +769,15 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(1..=4) => {
                         io.end_call();
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -955,16 +789,15 @@ impl Machine for Parser {
             }
             CALL_2 => {
                 match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(1..=4) => {
                         io.end_call();
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -976,31 +809,23 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5 | 6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(13 | 14) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(16) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
@@ -1021,36 +846,28 @@ impl Machine for Parser {
             }
             AFTER_CALL_3 => {
                 match io.expect(&AFTER_CALL_3_MARKERS) {
-                    Found::Marker(0..=9) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(15) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
@@ -1068,7 +885,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END | CONTENT_2 => true,
+            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

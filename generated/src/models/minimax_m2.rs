@@ -44,8 +44,8 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(5);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(6);
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(6);
 
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(7);
@@ -80,20 +80,28 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(16);
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(17);
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
+/// Answer text.
+const CONTENT_2: StateId = StateId(18);
+
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
@@ -101,20 +109,25 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</think>`, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("\n", "\n\n"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
@@ -136,47 +149,43 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</parameter>"),
         Marker::new("</invoke>"),
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `````, `<think>`; searched for by `[`, `<` and ``` (memchr3).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<think>").layout("", "\n"),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -210,20 +219,25 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\">").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `{`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<parameter name=\""),
         Marker::new("</invoke>"),
@@ -232,25 +246,29 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("```"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
@@ -266,51 +284,59 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\">")]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("```"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</parameter>"),
         Marker::new("</invoke>"),
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
@@ -352,20 +378,25 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<parameter name=\""),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
@@ -373,33 +404,60 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("```"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `<|endoftext|>`, `[e~[<|endoftext|>`, `<|end_of_text|>`, `[e~[<|end_of_text|>`, `<|eot_id|>`, `[e~[<|eot_id|>`, `</s>`, `[e~[</s>`, `<eos>`, `[e~[<eos>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `````, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("[e~[<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("[e~[<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("[e~[<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("[e~[</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("[e~[<eos>").at_end(),
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("```"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`; searched for by `[`, `<` and ``` (memchr3).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
+        Marker::new("<think>").layout("", "\n"),
     ]
 });
 
@@ -442,16 +500,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -483,16 +541,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -558,16 +616,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -598,12 +656,6 @@ pub static PROGRAM: Program = Program {
                                 START,
                             ),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -618,38 +670,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+            State::new("AFTER_TURN_END", None)
                 .markers(
-                    &CONTENT_2_MARKERS,
+                    &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
                         ]
                     },
                 )
                 .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -703,61 +742,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new("tools.arguments", &[], ARGUMENTS)
@@ -809,18 +818,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                     "tools.section_start",
                                     const {
                                         &[
@@ -858,61 +855,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1004,61 +971,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1091,12 +1028,6 @@ pub static PROGRAM: Program = Program {
                                 START,
                             ),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -1119,61 +1050,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1201,12 +1102,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1271,61 +1166,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1375,18 +1240,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                     "tools.section_start",
                                     const {
                                         &[
@@ -1424,61 +1277,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1523,18 +1346,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                     "tools.section_start",
                                     const {
                                         &[
@@ -1558,6 +1369,37 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START,
+                            ),
+                        ]
+                    },
+                )
+                .end(&[]),
         ]
     }),
     start: CONTENT,
@@ -1705,22 +1547,23 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1730,18 +1573,19 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1770,23 +1614,18 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_PREFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11..=14) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(15) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=9) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(16) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1795,22 +1634,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(Markers::NONE) {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12) => {
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
+            AFTER_TURN_END_2 => {
+                match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1846,41 +1677,38 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENTS),
-                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(13) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(ARGUMENTS),
+                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(15..=17) => {
+                    Found::Marker(10..=12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1896,31 +1724,36 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(8..=10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1943,28 +1776,25 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_CLOSE_3 => {
                 match io.expect(&AFTER_FUNCTION_CLOSE_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12..=15) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(16) => {
+                    Found::Marker(7..=10) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(17) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1978,29 +1808,26 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11..=14) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(15) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(16) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2029,40 +1856,37 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(9..=11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2078,39 +1902,36 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(8..=10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(17) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2124,6 +1945,22 @@ impl Machine for Parser {
                     }
                 }
             }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7) => {
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
@@ -2134,6 +1971,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
+            | AFTER_TURN_END_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();

@@ -47,14 +47,14 @@ const CALL_ID: StateId = StateId(5);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(6);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[CALL_ID]`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[CALL_ID]`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[CALL_ID]"),
         Marker::new("[ARGS]"),
         Marker::new("[TOOL_CALLS]"),
@@ -75,34 +75,30 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[TOOL_CALLS]`, `[CALL_ID]`, `[ARGS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
-        Marker::new("[CALL_ID]"),
-        Marker::new("[ARGS]"),
     ]
 });
 
 /// The markers of this state: `[ARGS]`; compared with the text at the current position.
 static CALL_ID_MARKERS: Markers = Markers::expected(const { &[Marker::new("[ARGS]")] });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[TOOL_CALLS]`, `[CALL_ID]`, `[ARGS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
-        Marker::new("[CALL_ID]"),
-        Marker::new("[ARGS]"),
     ]
 });
 
@@ -244,18 +240,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                    "tools.call_id.prefix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.call_id.suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -314,22 +298,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                    "tools.call_id.prefix",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.call_id.suffix",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -453,11 +421,6 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(6 | 7) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -486,12 +449,6 @@ impl Machine for Parser {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(6 | 7) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {

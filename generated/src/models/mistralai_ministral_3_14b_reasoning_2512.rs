@@ -56,14 +56,14 @@ const ARGUMENTS: StateId = StateId(8);
 /// Only markers may come here.
 const AFTER_REASONING_END_2: StateId = StateId(9);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[THINK]"),
         Marker::new("[/THINK]"),
         Marker::new("[ARGS]"),
@@ -71,14 +71,14 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[/THINK]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
     ]
 });
@@ -91,17 +91,16 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `[THINK]`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const { &[Marker::new("[THINK]")] });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[/THINK]`, `[THINK]`, `[ARGS]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
-        Marker::new("[ARGS]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -111,47 +110,44 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[TOOL_CALLS]").peek(), Marker::new("[ARGS]")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[ARGS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
-        Marker::new("[ARGS]"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[ARGS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
-        Marker::new("[ARGS]"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[/THINK]`, `[THINK]`, `[ARGS]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
-        Marker::new("[ARGS]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -283,12 +279,6 @@ pub static PROGRAM: Program = Program {
                                 START,
                             ),
                             Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -365,12 +355,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -429,14 +413,6 @@ pub static PROGRAM: Program = Program {
                                 },
                                 START,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -489,12 +465,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -618,10 +588,6 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -665,11 +631,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -699,12 +660,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
@@ -726,11 +681,6 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(7) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)

@@ -47,8 +47,8 @@ const AFTER_FUNCTION_NAME_PREFIX: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(7);
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(7);
 
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(8);
@@ -89,43 +89,54 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(19);
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(20);
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// Answer text.
+const CONTENT_2: StateId = StateId(21);
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<function=`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
@@ -135,20 +146,25 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</think>`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("\n", "\n"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
@@ -173,51 +189,43 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<function=`, `<tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -251,20 +259,25 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(">").layout("", "\n")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `{`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<parameter="),
         Marker::new("</function>"),
@@ -274,26 +287,28 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
         Marker::new("<tool_call>").layout("\n", "\n"),
@@ -301,8 +316,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
     ]
 });
 
@@ -311,20 +324,25 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(">").layout("", "\n"), Marker::new("> ")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>").layout("\n", "\n"),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<function="),
@@ -332,26 +350,28 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<function="),
         Marker::new("</parameter>"),
@@ -359,34 +379,33 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<function=`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
@@ -498,20 +517,25 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<parameter="),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
@@ -520,26 +544,28 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
         Marker::new("<tool_call>").layout("\n", "\n"),
@@ -547,9 +573,32 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
+        Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
@@ -608,16 +657,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
@@ -625,18 +674,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
@@ -659,16 +696,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -712,16 +749,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -791,16 +828,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -831,24 +868,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -863,50 +882,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+            State::new("AFTER_TURN_END", None)
                 .markers(
-                    &CONTENT_2_MARKERS,
+                    &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
                         ]
                     },
                 )
                 .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -960,61 +954,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new("tools.arguments", &[], ARGUMENTS)
@@ -1070,42 +1034,6 @@ pub static PROGRAM: Program = Program {
                                     START_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1132,61 +1060,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1233,30 +1131,6 @@ pub static PROGRAM: Program = Program {
                                         ]
                                     },
                                     START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
                                 )
                                 .recovery(),
                         ]
@@ -1307,61 +1181,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1404,30 +1248,6 @@ pub static PROGRAM: Program = Program {
                                 },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1452,61 +1272,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1548,24 +1338,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1584,61 +1356,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1670,24 +1412,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1805,61 +1529,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1913,42 +1607,6 @@ pub static PROGRAM: Program = Program {
                                     START_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1975,61 +1633,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -2078,42 +1706,6 @@ pub static PROGRAM: Program = Program {
                                     START_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -2126,6 +1718,49 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
         ]
     }),
     start: START,
@@ -2254,27 +1889,18 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(15) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2284,26 +1910,27 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2313,18 +1940,19 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2353,27 +1981,18 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_PREFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11..=14) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(15) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=9) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16 | 17) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2382,26 +2001,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(Markers::NONE) {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12) => {
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13 | 14) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
+            AFTER_TURN_END_2 => {
+                match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2437,51 +2044,42 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENTS),
-                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(13) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(14) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(ARGUMENTS),
+                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(20 | 21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2493,41 +2091,40 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(12) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
@@ -2550,48 +2147,39 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_CLOSE_3 => {
                 match io.expect(&AFTER_FUNCTION_CLOSE_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(9..=11) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2603,35 +2191,27 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13..=16) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(17) => {
+                    Found::Marker(8..=11) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2642,34 +2222,26 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_2 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11..=14) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(15) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16 | 17) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2713,50 +2285,41 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(13) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(19 | 20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2768,49 +2331,40 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(12) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2818,6 +2372,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             _ => Flow::Mismatch,
@@ -2831,6 +2405,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
+            | AFTER_TURN_END_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();

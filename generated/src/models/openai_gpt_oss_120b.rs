@@ -47,29 +47,29 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(7);
-
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
+const CALL_NAME: StateId = StateId(7);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(9);
+const ARGUMENTS: StateId = StateId(8);
 
 /// The id of the call.
-const CALL_ID: StateId = StateId(10);
+const CALL_ID: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(12);
+const AFTER_ARGUMENTS: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(13);
+const AFTER_PER_CALL_END_3: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(14);
+const AFTER_PER_CALL_END_4: StateId = StateId(13);
+
+/// Answer text.
+const CONTENT_2: StateId = StateId(14);
 
 /// Broken markup.
 const UNPARSED_2: StateId = StateId(15);
@@ -77,14 +77,14 @@ const UNPARSED_2: StateId = StateId(15);
 /// Only markers may come here.
 const AFTER_PER_CALL_END_6: StateId = StateId(16);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|start|>assistant"),
         Marker::new("<|channel|>analysis<|message|>"),
         Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
@@ -104,8 +104,6 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
-        Marker::new("<|call|>"),
-        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
@@ -115,14 +113,14 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|channel|>analysis<|message|>"),
         Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
         Marker::new("<|channel|>final<|message|>"),
@@ -153,14 +151,14 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|end|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
@@ -202,14 +200,14 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|call|>"),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
@@ -229,46 +227,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
-        Marker::new("<|start|>assistant"),
-        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
-        Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
-        Marker::new("<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
-    ]
-});
-
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
-        Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|channel|>final json<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
-        Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|call|>"),
-        Marker::new("<|start|>assistant"),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
@@ -294,14 +253,14 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
@@ -351,14 +310,14 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|call|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
@@ -389,14 +348,14 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
@@ -422,19 +381,17 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
-        Marker::new("<|start|>assistant"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|call|>"),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
@@ -454,9 +411,44 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
-        Marker::new("<|start|>assistant"),
-        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        Marker::new("<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
+        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
+        Marker::new(
+            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+        ),
+        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
+        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|call|>"),
+        Marker::new("<|start|>assistant"),
         Marker::new("<|start|>assistant to=functions."),
         Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
         Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
@@ -470,14 +462,14 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|call|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
@@ -503,8 +495,6 @@ static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
-        Marker::new("<|start|>assistant"),
-        Marker::new("```"),
     ]
 });
 
@@ -634,18 +624,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
@@ -1086,18 +1064,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
@@ -1133,143 +1099,6 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_2_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                        ]
-                    },
-                )
-                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -1951,18 +1780,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::CloseContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -2090,18 +1907,6 @@ pub static PROGRAM: Program = Program {
                                 CONTENT,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
@@ -2136,6 +1941,143 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
                 .end(const { &[Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const { &[Action::OpenContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.end",
+                                const { &[Action::CloseContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                "content.end",
+                                const { &[Action::CloseContent] },
+                                CONTENT,
+                            ),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_2_MARKERS,
@@ -2300,18 +2242,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::CloseContent] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -2396,17 +2326,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(22) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(24..=29) => {
+                    Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2483,17 +2403,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(22) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(24..=29) => {
+                    Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2503,30 +2413,6 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(6 | 7) => {
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(8..=21) => Flow::Go(CONTENT),
-                    Found::Marker(22 | 23) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(24..=28) => {
-                        io.speculate(CONTENT_2);
-                        Flow::Go(CALL_NAME)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2671,18 +2557,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(28) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(29) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -2706,19 +2580,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(22) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(24..=29) => {
+                    Found::Marker(22..=27) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2728,6 +2590,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(8..=21) => Flow::Go(CONTENT),
+                    Found::Marker(22 | 23) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24..=28) => {
+                        io.speculate(CONTENT_2);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             UNPARSED_2 => {
@@ -2759,18 +2645,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(28) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(29) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {

@@ -47,8 +47,8 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(7);
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(7);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_2: StateId = StateId(8);
@@ -68,42 +68,53 @@ const AFTER_PER_CALL_END_4: StateId = StateId(12);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(13);
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// Answer text.
+const CONTENT_2: StateId = StateId(14);
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
@@ -112,20 +123,25 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</think>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
@@ -144,48 +160,40 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -194,124 +202,161 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `<tool_call>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `<|endoftext|>`, `<|im_end|><|endoftext|>`, `<|end_of_text|>`, `<|im_end|><|end_of_text|>`, `<|eot_id|>`, `<|im_end|><|eot_id|>`, `</s>`, `<|im_end|></s>`, `<eos>`, `<|im_end|><eos>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>").layout("", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|im_end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|im_end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|im_end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|im_end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|im_end|><eos>").at_end(),
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
+        Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
-        Marker::new("```"),
     ]
 });
 
@@ -382,16 +427,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
@@ -399,18 +444,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
@@ -428,16 +461,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -476,16 +509,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -538,16 +571,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -562,24 +595,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
@@ -589,50 +604,25 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+            State::new("AFTER_TURN_END", None)
                 .markers(
-                    &CONTENT_2_MARKERS,
+                    &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
                                 .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
                         ]
                     },
                 )
                 .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -655,61 +645,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -735,22 +695,6 @@ pub static PROGRAM: Program = Program {
                                 },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -768,61 +712,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -854,30 +768,6 @@ pub static PROGRAM: Program = Program {
                                 },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -902,61 +792,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -977,24 +837,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1013,61 +855,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1083,24 +895,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1124,61 +918,31 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
+                                    AFTER_TURN_END_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1204,30 +968,6 @@ pub static PROGRAM: Program = Program {
                                 },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -1239,6 +979,49 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                    "turn.assistant_start",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
         ]
     }),
     start: START,
@@ -1306,23 +1089,14 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(15) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1332,22 +1106,23 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1357,12 +1132,13 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1391,23 +1167,14 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(13) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1416,26 +1183,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(Markers::NONE) {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12) => {
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13 | 14) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
+            AFTER_TURN_END_2 => {
+                match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1449,35 +1204,34 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
@@ -1486,49 +1240,40 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(13) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(17 | 18) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1540,31 +1285,23 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12 | 13) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(14) => {
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1575,29 +1312,21 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_4 => {
                 match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(13) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1611,43 +1340,34 @@ impl Machine for Parser {
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1655,6 +1375,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             _ => Flow::Mismatch,
@@ -1668,6 +1408,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
+            | AFTER_TURN_END_2
             | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_call();

@@ -47,8 +47,8 @@ const AFTER_SECTION_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// Answer text.
-const CONTENT_2: StateId = StateId(7);
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(7);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_2: StateId = StateId(8);
@@ -65,45 +65,53 @@ const AFTER_SECTION_END_3: StateId = StateId(11);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(12);
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// Answer text.
+const CONTENT_2: StateId = StateId(13);
+
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|assistant|>").layout("", "\n"),
         Marker::new("<thinking>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|content|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<thinking>"),
         Marker::new("<|assistant|>"),
         Marker::new("<|end|>"),
@@ -115,20 +123,25 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</thinking>`, `<tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</thinking>`, `<tool_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
@@ -144,54 +157,40 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<thinking>")]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|content|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `````, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
-        Marker::new("```"),
-        Marker::new("<thinking>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|content|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|tool_result|>"),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
     ]
 });
 
@@ -200,112 +199,138 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[")]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|content|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|tool_result|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|content|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|content|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|tool_result|>"),
-        Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `<|endoftext|>`, `<|end|><|endoftext|>`, `<|end_of_text|>`, `<|end|><|end_of_text|>`, `<|eot_id|>`, `<|end|><|eot_id|>`, `</s>`, `<|end|></s>`, `<eos>`, `<|end|><eos>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end|>").layout("\n", "\n").at_end(),
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end|><|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|end|><|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("<|end|><|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<|end|></s>").at_end(),
-        Marker::new("<eos>").at_end(),
-        Marker::new("<|end|><eos>").at_end(),
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
+        Marker::new("<thinking>"),
+        Marker::new("<tool_calls>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<thinking>`, `<|assistant|>`, `<|end|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<|end|>")
+            .layout("\n", "\n")
+            .at_end(const {
+                &[
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
         Marker::new("<thinking>"),
         Marker::new("<|assistant|>"),
         Marker::new("<|end|>"),
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
-        Marker::new("```"),
-        Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
@@ -362,16 +387,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             Transition::new(
@@ -379,36 +404,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::OpenReasoning] },
                                 START_2,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -426,16 +421,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.start",
                                 const { &[Action::OpenReasoning] },
@@ -492,16 +487,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -554,16 +549,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -578,42 +573,6 @@ pub static PROGRAM: Program = Program {
                                 START_2,
                             ),
                             Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
                                 AFTER_SECTION_START_2,
@@ -623,23 +582,314 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("AFTER_SECTION_START_2", None)
+                .markers(
+                    &AFTER_SECTION_START_2_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL)] },
+                )
+                .otherwise(Transition::new("", &[], CALL)),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCall, Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.section_end",
+                                const { &[Action::EndCall] },
+                                AFTER_SECTION_END_3,
+                            ),
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCall] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const {
+                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
+                                },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const {
+                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
+                                },
+                                AFTER_SECTION_START_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
+                ),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::Speculate] },
+                                CALL,
+                            ),
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new(
+                                "tools.section_end",
+                                &[],
+                                AFTER_SECTION_END_3,
+                            ),
+                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCalls, Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                AFTER_SECTION_START_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_SECTION_END_3", None)
+                .markers(
+                    &AFTER_SECTION_END_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    &[],
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
+                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCalls, Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                AFTER_SECTION_START_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls] },
+                                    AFTER_TURN_END_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.section_end",
+                                &[],
+                                AFTER_SECTION_END_3,
+                            ),
+                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
+                                .recovery(),
+                            Transition::new(
+                                "reasoning.start",
+                                const { &[Action::EndCalls, Action::OpenReasoning] },
+                                START_2,
+                            ),
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                AFTER_SECTION_START_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
+                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
+                                .recovery(),
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -685,547 +935,6 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .end(&[]),
-            State::new("AFTER_SECTION_START_2", None)
-                .markers(
-                    &AFTER_SECTION_START_2_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL)] },
-                )
-                .otherwise(Transition::new("", &[], CALL)),
-            State::new(
-                    "CALL",
-                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
-                )
-                .markers(
-                    &CALL_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
-                        ]
-                    },
-                )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
-                ),
-            State::new("AFTER_CALL", None)
-                .markers(
-                    &AFTER_CALL_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                CALL,
-                            ),
-                            Transition::new("tools", &[], AFTER_TOOLS),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_SECTION_END_3", None)
-                .markers(
-                    &AFTER_SECTION_END_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
-                .end(const { &[Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -1293,27 +1002,14 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14..=16) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1323,26 +1019,27 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(9..=11) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1352,12 +1049,13 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1386,27 +1084,14 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(13) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16..=18) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1415,30 +1100,14 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(Markers::NONE) {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(11) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12) => {
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13 | 14) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15..=17) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
+            AFTER_TURN_END_2 => {
+                match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1452,34 +1121,27 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16..=18) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1495,39 +1157,26 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(13 | 14) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(15) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16 | 17) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18..=20) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(22) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1541,34 +1190,21 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16..=18) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1582,34 +1218,21 @@ impl Machine for Parser {
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13) => {
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16..=18) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1619,6 +1242,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(10..=12) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             _ => Flow::Mismatch,
@@ -1632,6 +1279,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_SECTION_START
             | AFTER_TURN_END
+            | AFTER_TURN_END_2
             | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();

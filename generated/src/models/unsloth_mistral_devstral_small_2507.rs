@@ -44,14 +44,14 @@ const AFTER_PER_CALL_START: StateId = StateId(4);
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(5);
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[ARGS]"),
         Marker::new("[TOOL_CALLS]"),
     ]
@@ -67,29 +67,27 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("[TOOL_CALLS]").peek(), Marker::new("[ARGS]")]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[TOOL_CALLS]`, `[ARGS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
-        Marker::new("[ARGS]"),
     ]
 });
 
-/// The markers of this state: `<|endoftext|>`, `<|end_of_text|>`, `<|eot_id|>`, `</s>`, `<eos>`, `[TOOL_CALLS]`, `[ARGS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|endoftext|>").at_end(),
-        Marker::new("<|end_of_text|>").at_end(),
-        Marker::new("<|eot_id|>").at_end(),
-        Marker::new("</s>").at_end(),
-        Marker::new("<eos>").at_end(),
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
-        Marker::new("[ARGS]"),
     ]
 });
 
@@ -216,12 +214,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -267,14 +259,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -393,11 +377,6 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(6) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -416,12 +395,6 @@ impl Machine for Parser {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {

@@ -1,7 +1,7 @@
 //! The alternatives of a position: through its markers, to the end of the turn, to a value, or through an answer that
 //! has to match a schema.
 
-use unjinja_runtime::abi_3::{Action, Confirm, Hole, Marker, State, Transition};
+use unjinja_runtime::abi_3::{Action, Hole, Marker, State, Transition};
 
 use super::{Alternative, Exit, Piece, Position, Turn, is_irrelevant};
 use crate::{Expr, choice, option, text};
@@ -16,7 +16,7 @@ impl<'a> Turn<'a> {
         let mut transitions = self.transitions(at);
         if at.state == self.program.start && self.limits.response.is_some() {
             // A repeated turn start would be read as text before the answer, so it is not allowed.
-            transitions.retain(|(marker, transition)| !is_irrelevant(transition) || marker.confirm == Confirm::End);
+            transitions.retain(|(marker, transition)| !is_irrelevant(transition) || marker.confirm.is_end());
         }
         if let Some((transition, _)) = otherwise
             && start
@@ -91,7 +91,7 @@ impl<'a> Turn<'a> {
         let mut transitions = self.transitions(at);
         transitions.retain(|(marker, transition)| {
             let frame = at.answered && transition.actions.contains(&Action::CloseContent);
-            marker.confirm == Confirm::End || transition.actions.contains(&Action::Speculate) || frame
+            marker.confirm.is_end() || transition.actions.contains(&Action::Speculate) || frame
         });
         let lead = Some(self.space());
         let mut alternatives = self.marker_alternatives(at, &transitions, lead);
@@ -103,7 +103,7 @@ impl<'a> Turn<'a> {
     pub(super) fn response(&mut self, at: Position) -> Vec<Alternative> {
         let mut transitions = self.transitions(at);
         transitions.retain(|(marker, transition)| {
-            marker.confirm != Confirm::End && !transition.actions.contains(&Action::CloseContent)
+            !marker.confirm.is_end() && !transition.actions.contains(&Action::CloseContent)
         });
         let lead = Some(self.space());
         let mut alternatives = self.marker_alternatives(at, &transitions, lead);

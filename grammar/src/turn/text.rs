@@ -58,7 +58,7 @@ impl Turn<'_> {
                         cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).collect()
                     }
                     Confirm::Nothing => named.iter().map(|name| &**name).collect(),
-                    Confirm::End => Vec::new(),
+                    Confirm::End(_) => Vec::new(),
                 };
                 stops.push(Stop { core, confirm, peek: !marker.take });
                 exits.push(Vec::new());

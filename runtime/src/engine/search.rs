@@ -196,8 +196,7 @@ fn compare_at_once(text: &[u8], begin: usize, at: usize, markers: &Markers, work
 fn confirmed_at_once(after: &[u8], confirm: &Confirm, work: &mut Work) -> Option<bool> {
     let cores = match confirm {
         Confirm::Nothing => return Some(true),
-        Confirm::Next(cores) => &**cores,
-        Confirm::End => &[],
+        Confirm::Next(cores) | Confirm::End(cores) => &**cores,
     };
     let space = after.iter().take(CONFIRM_SPACE + 1).take_while(|byte| byte.is_ascii_whitespace()).count();
     let rest = &after[space..];
@@ -346,8 +345,7 @@ impl Probe {
     ) -> Option<bool> {
         let cores = match &marker.confirm {
             Confirm::Nothing => return Some(true),
-            Confirm::Next(cores) => &**cores,
-            Confirm::End => &[],
+            Confirm::Next(cores) | Confirm::End(cores) => &**cores,
         };
         let new = || Confirming::new(index, cores.len());
         // Only for one marker the progress is kept; the others are compared anew.
@@ -453,7 +451,7 @@ mod tests {
 
     #[test]
     fn of_two_alike_the_first_counts_if_it_does() {
-        static MARKERS: Markers = Markers::new(const { &[Marker::new("<s>").at_end(), Marker::new("<s>")] });
+        static MARKERS: Markers = Markers::new(const { &[Marker::new("<s>").at_end(&[]), Marker::new("<s>")] });
         let find = |text: &[u8], last| Searcher::default().find(text, &MARKERS, Names::ANY, last);
         assert_eq!(find(b"<s>", false), Candidate::Partial { at: 0 });
         assert_eq!(find(b"<s>\n", true), Candidate::Full { index: 0, at: 0 });

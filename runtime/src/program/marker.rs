@@ -76,9 +76,9 @@ impl Marker {
         self.core.bytes().all(|byte| byte.is_ascii_whitespace())
     }
 
-    /// Requires that the end of the text follows; white space may stand between.
-    pub const fn at_end(mut self) -> Self {
-        set(&mut self.confirm, Confirm::End);
+    /// Requires that the end of the text follows, or one of `cores`, which end a text; white space may stand between.
+    pub const fn at_end(mut self, cores: &'static [Text]) -> Self {
+        set(&mut self.confirm, Confirm::End(Cow::Borrowed(cores)));
         self
     }
 
@@ -155,6 +155,13 @@ pub enum Confirm {
     Nothing,
     /// One of these texts, or the end of the output; white space may stand between.
     Next(List<Text>),
-    /// The end of the output; white space may stand between.
-    End,
+    /// The end of the output, or one of these texts, which end a text; white space may stand between.
+    End(List<Text>),
+}
+
+impl Confirm {
+    /// Whether the marker ends a turn.
+    pub fn is_end(&self) -> bool {
+        matches!(self, Self::End(_))
+    }
 }

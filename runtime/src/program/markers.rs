@@ -173,8 +173,7 @@ impl Markers {
 const fn second_bytes(marker: &Marker) -> ByteSet {
     let cores = match &marker.confirm {
         Confirm::Nothing => return ByteSet::ALL,
-        Confirm::Next(cores) => as_slice(cores),
-        Confirm::End => &[],
+        Confirm::Next(cores) | Confirm::End(cores) => as_slice(cores),
     };
     let mut bytes = ByteSet::of(b" \t\n\r\x0c");
     let mut at = 0;

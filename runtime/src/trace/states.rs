@@ -90,9 +90,9 @@ pub fn states(program: &Program) -> Vec<StateView> {
                     let names = marker.names.iter().map(|name| format!("{}NAME{}", name.before, name.after));
                     cores.iter().map(ToString::to_string).chain(names).collect()
                 }
-                Confirm::Nothing | Confirm::End => Vec::new(),
+                Confirm::Nothing | Confirm::End(_) => Vec::new(),
             },
-            at_the_end: marker.confirm == Confirm::End,
+            at_the_end: marker.confirm.is_end(),
             does: transition.actions.iter().filter_map(does).collect(),
             next: name(transition),
         });
