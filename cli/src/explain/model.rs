@@ -154,7 +154,7 @@ pub(crate) struct OutputView {
     /// The message.
     pub message: Message,
     /// The diagnostics of the parser.
-    pub diagnostics: Vec<String>,
+    pub diagnostics: Vec<DiagnosticView>,
 }
 
 #[derive(Debug, Serialize)]
@@ -170,6 +170,15 @@ pub(crate) struct SpanView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
     /// The text. Invalid UTF-8 is replaced by U+FFFD.
+    pub text: String,
+}
+
+/// A diagnostic of the parser, and where its text begins in the output.
+#[derive(Debug, Serialize)]
+pub(crate) struct DiagnosticView {
+    /// The offset; absent if it concerns the whole output, or what the prompt wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<usize>,
     pub text: String,
 }
 
@@ -447,7 +456,11 @@ fn reading(parser: &Interpreter, output: &[u8], sources: &Sources<'_>) -> Output
         stops: stops.collect(),
         expected: waits_for(parser, &state),
         state,
-        diagnostics: message.diagnostics.iter().map(ToString::to_string).collect(),
+        diagnostics: message
+            .diagnostics
+            .iter()
+            .map(|one| DiagnosticView { at: one.at, text: one.to_string() })
+            .collect(),
         message,
     }
 }

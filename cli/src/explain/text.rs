@@ -344,6 +344,17 @@ fn output(output: &OutputView, out: &mut impl Write) -> io::Result<()> {
             "  {DIM}{:>width$}…{:<width$}{DIM:#} {label:16} {style}{text}{style:#}{key}",
             span.start, span.end
         )?;
+        for diagnostic in
+            output.diagnostics.iter().filter(|one| one.at.is_some_and(|at| span.start <= at && at < span.end))
+        {
+            writeln!(
+                out,
+                "  {:indent$} {BAD}! {}{BAD:#}",
+                "",
+                visible::line(&diagnostic.text),
+                indent = 2 * width + 1
+            )?;
+        }
     }
     if output.spans.is_empty() {
         writeln!(out, "  {DIM}(empty){DIM:#}")?;
@@ -361,8 +372,8 @@ fn output(output: &OutputView, out: &mut impl Write) -> io::Result<()> {
         let (text, key) = (visible::line(&expected.text), expected.key);
         writeln!(out, "    {DIM}waits for{DIM:#} {MARK}{text}{MARK:#}  {DIM}{key}{DIM:#}")?;
     }
-    for diagnostic in &output.diagnostics {
-        writeln!(out, "  {BAD}note:{BAD:#} {}", visible::line(diagnostic))?;
+    for diagnostic in output.diagnostics.iter().filter(|one| one.at.is_none_or(|at| at >= output.bytes)) {
+        writeln!(out, "  {BAD}!{BAD:#} {}", visible::line(&diagnostic.text))?;
     }
     let message = serde_json::to_string_pretty(&output.message).map_err(io::Error::from)?;
     message.lines().try_for_each(|line| writeln!(out, "  {}", visible::line(line)))

@@ -147,11 +147,23 @@ impl<'a> Judge<'a> {
                 steps.push((from + 1, (state.0, state.1 + 1)));
             }
             Some(Part::Call { name, arguments, complete }) => {
-                steps.extend(self.call_ends(from, name, arguments, *complete).map(|to| (to, (state.0 + 1, 0))));
+                for to in self.call_ends(from, name, arguments, *complete) {
+                    let inside = self.text_inside(&self.text[from..to], state.0 + 1);
+                    steps.extend((0..=inside).map(|count| (to, (state.0 + 1, count))));
+                }
             }
             _ => {}
         }
         steps
+    }
+
+    /// How much of a part may stand inside the text of the call before it: members of the call's object that the format does
+    /// not know are reported behind the call.
+    fn text_inside(&self, call: &[u8], part: usize) -> usize {
+        let is_object = matches!(self.model.spec.tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson);
+        let Some(Part::Text(text)) = self.parts.get(part).filter(|_| is_object) else { return 0 };
+        let mut rest = call.iter();
+        text.iter().take_while(|byte| rest.any(|other| other == *byte)).count()
     }
 
     /// The places where a call that begins here may end.

@@ -145,12 +145,13 @@ impl Io<'_> {
     pub fn argument_literal(&mut self) {
         self.begin_argument();
         self.memory.readers.reading = Reading::Nothing;
+        self.memory.readers.python.read_arguments(false);
     }
 
     /// The text that was read is an argument's name. A literal follows, and behind it perhaps a name without a separator.
     pub fn argument_tight_literal(&mut self) {
         self.argument_literal();
-        self.memory.readers.python.read_tightly();
+        self.memory.readers.python.read_arguments(true);
     }
 
     /// Raw text follows, of one of these types.

@@ -5,6 +5,7 @@
 use super::emitter::{Emitter, Sink};
 use super::input::Input;
 use crate::inline_string::InlineString;
+use crate::limits::PIECE;
 use crate::message::{Diagnostic, DiagnosticKind, Event};
 use crate::options::Options;
 use crate::readers::json::escape_bytes_into;
@@ -21,6 +22,8 @@ pub(crate) struct CallBuilder {
     pub(super) name: InlineString,
     /// The name of the argument that is being read.
     pub(super) argument: InlineString,
+    /// Broken markup in the open call, which waits for the call's end.
+    unparsed: Vec<u8>,
     /// A line of text ended before the calls.
     behind_line: bool,
 }
@@ -181,5 +184,22 @@ impl CallBuilder {
         // Arguments that were sent are no text.
         emitter.last = if self.behind_line { b'\n' } else { 0 };
         sink(Event::ToolCallEnd { index: call.index, complete });
+        self.send_unparsed(emitter, sink);
+    }
+
+    /// Keeps broken markup in the open call. It is sent behind the call, so that no text stands inside one, unless it is so
+    /// long that it would take too much memory.
+    pub(super) fn keep_unparsed(&mut self, text: &[u8], emitter: &mut Emitter, sink: Sink<'_>) {
+        self.unparsed.extend_from_slice(text);
+        if self.unparsed.len() >= PIECE {
+            self.send_unparsed(emitter, sink);
+        }
+    }
+
+    fn send_unparsed(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
+        if !self.unparsed.is_empty() {
+            emitter.unparsed(&self.unparsed, sink);
+            self.unparsed.clear();
+        }
     }
 }

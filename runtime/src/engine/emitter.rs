@@ -85,6 +85,11 @@ impl Emitter {
         }
     }
 
+    /// Broken markup that was taken out of the input.
+    pub(super) fn unparsed(&mut self, text: &[u8], sink: Sink<'_>) {
+        self.bytes(Channel::Unparsed, text, sink);
+    }
+
     fn bytes(&mut self, channel: Channel, bytes: &[u8], sink: Sink<'_>) {
         if let Ok(text) = std::str::from_utf8(bytes) {
             return self.str(channel, text, sink);

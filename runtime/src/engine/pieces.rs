@@ -2,6 +2,8 @@
 //!
 //! Everything here works on the memory only; it must not take a step of the machine.
 
+use std::borrow::Cow;
+
 use super::fast_path::{LONGEST, Taken, Target};
 use super::memory::Memory;
 use crate::byte_set::{Begins, ByteSet, Pairs};
@@ -30,7 +32,12 @@ impl Memory {
             if !json.is_empty() {
                 sink(Event::ToolCallArguments { index, json: &json });
             }
+            // The piece is text, but bytes from before it may have waited in the reader.
+            let invalid = matches!(json, Cow::Owned(_));
             arguments.clear();
+            if invalid {
+                self.emitter.note_invalid_utf8(sink);
+            }
         } else {
             let (json, rest) = text.split_at(taken.count);
             if !carry.is_empty() {

@@ -98,14 +98,14 @@ impl<'a> Io<'a> {
                         break Found::Wait;
                     }
                     Stop::Found(found) => {
-                        self.note_unknown_members();
+                        self.keep_unknown();
                         self.finish_object::<S>();
                         return (found, false);
                     }
                 },
             }
         };
-        self.note_unknown_members();
+        self.keep_unknown();
         let Memory { cursor, readers, .. } = &mut *self.memory;
         if !waiting {
             cursor.search.restart(cursor.pos);
@@ -195,10 +195,11 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Reports members that the format does not know.
-    fn note_unknown_members(&mut self) {
+    /// Keeps text of the object that the format does not know, and reports members in it.
+    fn keep_unknown(&mut self) {
         let Memory { calls, readers, emitter, .. } = &mut *self.memory;
-        let Some(keys) = readers.object.unknown_keys() else { return };
+        let Some((text, keys)) = readers.object.unknown() else { return };
+        calls.keep_unparsed(&text, emitter, self.sink);
         for key in keys.split(|byte| *byte == 0).skip(1) {
             calls.note(DiagnosticKind::UnknownMember, &String::from_utf8_lossy(key), emitter, self.sink);
         }
@@ -226,7 +227,7 @@ impl Memory {
     /// Reads on in the arguments of a call object that is a Python dict, by the fast path for pieces.
     fn read_dict_arguments(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
         let python = self.readers.object.translator();
-        let fed = python.read(b"", Chunk::Text(text), &mut self.emitter.arguments);
+        let fed = python.read(b"", Chunk::Text(text), false, &mut self.emitter.arguments);
         self.read_literal(fed, text.len())
     }
 }

@@ -168,10 +168,11 @@ impl Io<'_> {
             let out = &mut emitter.arguments;
             out.reserve(rest.len());
             let chunk = self.input.slice(from, to).map_or(Chunk::Bytes(rest), Chunk::Text);
-            let fed = L::of(readers).read(quote.as_bytes(), chunk, out);
+            let fed = L::of(readers).read(quote.as_bytes(), chunk, last, out);
             let (taken, mut done) = match fed.progress {
                 Progress::More => (rest.len(), false),
-                Progress::Done(n) | Progress::Stop(n) => (n, true),
+                Progress::Done(n) => (n, true),
+                Progress::Stop(n) => (n, false),
             };
             let mut malformed = fed.malformed;
             if !done && last {
@@ -269,8 +270,8 @@ pub(super) trait Literal {
 
     fn reset(&mut self);
 
-    /// Reads a chunk and writes JSON.
-    fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed;
+    /// Reads a chunk and writes JSON. `last`: the input ends behind it.
+    fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, last: bool, out: &mut Vec<u8>) -> Fed;
 
     /// The input ends. Returns whether the literal is complete, and whether it is malformed.
     fn end(&mut self, quote: &[u8], out: &mut Vec<u8>) -> (bool, bool);
@@ -287,8 +288,8 @@ impl Literal for python::Translator {
         Self::reset(self);
     }
 
-    fn read(&mut self, _: &[u8], chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
-        let progress = self.feed(chunk.as_bytes(), out);
+    fn read(&mut self, _: &[u8], chunk: Chunk<'_>, last: bool, out: &mut Vec<u8>) -> Fed {
+        let progress = self.feed_part(chunk.as_bytes(), last, out);
         Fed { progress, malformed: self.malformed(), string_ends: self.string_ends() }
     }
 
@@ -308,7 +309,7 @@ impl Literal for quote_tokens::Translator {
         Self::reset(self);
     }
 
-    fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, out: &mut Vec<u8>) -> Fed {
+    fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, _: bool, out: &mut Vec<u8>) -> Fed {
         let progress = match chunk {
             Chunk::Text(text) => self.feed_text(quote, text, out),
             Chunk::Bytes(bytes) => self.feed(quote, bytes, out),
@@ -324,13 +325,13 @@ impl Literal for quote_tokens::Translator {
 /// Reading on in a literal by the fast path for pieces.
 impl Memory {
     fn read_python(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
-        let fed = self.readers.python.read(b"", Chunk::Text(text), &mut self.emitter.arguments);
+        let fed = self.readers.python.read(b"", Chunk::Text(text), false, &mut self.emitter.arguments);
         self.read_literal(fed, text.len())
     }
 
     fn read_quote_tokens(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
         let ValueReaders { quote_tokens, quote, .. } = &mut self.readers;
-        let fed = quote_tokens.read(quote.as_bytes(), Chunk::Text(text), &mut self.emitter.arguments);
+        let fed = quote_tokens.read(quote.as_bytes(), Chunk::Text(text), false, &mut self.emitter.arguments);
         self.read_literal(fed, text.len())
     }
 }

@@ -13,7 +13,7 @@ use super::text::{List, Text};
 /// | `{"f": {…}}`, with `name_is_key` | | | | |
 ///
 /// Keys may come in any order. If the arguments do not stand under their key, the other usual keys for them are read.
-/// Unknown keys are skipped.
+/// Members with unknown keys are broken markup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallShape {
     /// The key of a nested object that contains the name and the arguments; empty if they are not nested.

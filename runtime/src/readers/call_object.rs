@@ -7,10 +7,12 @@ mod arguments;
 mod fast_path;
 mod reader;
 mod syntax;
+mod unknown;
 
 use arguments::{Arguments, Piece};
 use reader::Reader;
 pub(crate) use syntax::{Json, Python, Syntax};
+use unknown::Unknown;
 
 use crate::byte_set::Begins;
 use crate::fast_paths;
@@ -75,9 +77,8 @@ pub(crate) struct CallObject {
     /// The member is unknown, and no marker announced the call: only a short value may come.
     short_only: bool,
     /// How many bytes such members took.
-    unknown: usize,
-    /// The keys of members that the format does not know, each behind a zero byte, until they are reported.
-    unknown_keys: Vec<u8>,
+    short: usize,
+    unknown: Unknown,
 }
 
 /// The places of name and id in the given bytes, as start and end.
@@ -152,8 +153,8 @@ impl CallObject {
         self.has_function = false;
         self.malformed = false;
         self.short_only = false;
-        self.unknown = 0;
-        self.unknown_keys.clear();
+        self.short = 0;
+        self.unknown.reset();
     }
 
     /// Takes the next bytes of an object, up to the first thing to report. Returns what that is, and how many bytes
@@ -179,11 +180,14 @@ impl CallObject {
         }
         let stops = if self.named { stops } else { &Begins::NOTHING };
         while let Some(&byte) = bytes.get(taken) {
+            let in_member = self.at == At::InKey
+                || (matches!(self.at, At::Colon | At::Value | At::InValue)
+                    && (self.unknown.in_member || self.role == Role::UsualArguments));
             let step = match self.at {
                 At::InKey => self.in_key::<S>(shape, &bytes[taken..]),
                 At::InValue => {
                     let rest = &bytes[taken..];
-                    let room = if self.short_only { MOST_UNKNOWN.saturating_sub(self.unknown) } else { rest.len() };
+                    let room = if self.short_only { MOST_UNKNOWN.saturating_sub(self.short) } else { rest.len() };
                     if room == 0 {
                         Step::Bad
                     } else {
@@ -198,14 +202,19 @@ impl CallObject {
             };
             match step {
                 Step::Taken(count) => {
+                    if in_member {
+                        let open = self.at == At::InKey || self.role == Role::UsualArguments;
+                        self.unknown.member(&bytes[taken..taken + count], open);
+                    }
                     taken += count;
-                    self.unknown += if self.short_only { count } else { 0 };
+                    self.short += if self.short_only { count } else { 0 };
                 }
                 Step::Last => return (Part::Done, taken + 1),
                 Step::Again => {}
                 Step::Report(part, count) => return (part, taken + count),
                 Step::Bad if self.named => {
                     self.malformed = true;
+                    self.unknown.byte(byte);
                     taken += 1;
                 }
                 Step::Bad => {
@@ -270,9 +279,9 @@ impl CallObject {
         self.at == At::Done
     }
 
-    /// The keys of members that the format does not know, each behind a zero byte. They are reported once.
-    pub(crate) fn unknown_keys(&mut self) -> Option<Vec<u8>> {
-        (self.named && !self.unknown_keys.is_empty()).then(|| std::mem::take(&mut self.unknown_keys))
+    /// Text that the format does not know, and the keys of members in it, each behind a zero byte. It is given once.
+    pub(crate) fn unknown(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
+        self.named.then(|| self.unknown.take()).flatten()
     }
 
     /// Whether the object or its arguments broke a rule so far.
@@ -291,6 +300,7 @@ impl CallObject {
                 self.go(At::Key)
             }
             At::Key | At::KeyAfterComma if quote => {
+                self.unknown.in_member = false;
                 self.begin::<S>();
                 self.again(At::InKey)
             }
@@ -317,6 +327,8 @@ impl CallObject {
             At::Value if self.short_only && matches!(byte, b'{' | b'[') => Step::Bad,
             At::Value if self.role == Role::UsualArguments => {
                 self.role = if byte == b'{' { Role::Arguments } else { Role::Other };
+                self.unknown.in_member = self.role == Role::Other;
+                self.unknown.member(b"", false);
                 self.again(At::Value)
             }
             At::Value if begins => self.value::<S>(),
@@ -337,6 +349,7 @@ impl CallObject {
             At::Key | At::KeyAfterComma | At::After if begins => {
                 self.malformed = true;
                 self.role = Role::Other;
+                self.unknown.in_member = true;
                 self.value::<S>()
             }
             _ => Step::Bad,
@@ -426,6 +439,7 @@ impl CallObject {
         if !self.named && (self.too_long || self.reader.malformed()) {
             return Step::Bad;
         }
+        self.too_long |= self.unknown.in_member;
         let Progress::Done(count) = progress else { return Step::Taken(1) };
         self.malformed |= self.reader.malformed();
         self.end_key(shape, count)
@@ -437,9 +451,8 @@ impl CallObject {
         let is_known = shape.is_known(key, self.depth);
         self.short_only = shape.strict && !self.named && !is_known;
         let unknown = role == Role::Other && !is_known && !shape.is_syntax(key);
-        if unknown && !self.too_long && self.unknown_keys.len() < MAX_NAME {
-            self.unknown_keys.push(0);
-            self.unknown_keys.extend_from_slice(key);
+        if unknown && !self.too_long {
+            self.unknown.report(key);
         }
         if role == Role::NameAsKey && !self.named && !is_name(key) {
             return Step::Bad;
@@ -452,6 +465,7 @@ impl CallObject {
             Role::Other => false,
         };
         self.malformed |= again;
+        self.unknown.in_member = unknown || again;
         self.role = if again { Role::Other } else { role };
         self.at = At::Colon;
         Step::Taken(count)

@@ -5,24 +5,26 @@
 //! passed on unchanged. What breaks Python's rules is flagged and corrected in the simplest way.
 
 mod number;
+mod quote;
+mod string;
 
 pub(crate) use number::{begun_word, word};
 
-use memchr::memchr2;
-
 use crate::byte_set::ByteSet;
-use crate::fast_paths;
-use crate::readers::json::{
-    MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, escape_bytes_into, is_token, next_special_or, push_char,
-};
+use crate::limits::MAX_NAME;
+use crate::readers::json::{MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, is_token};
 
 const DICT: u8 = 0;
 const LIST: u8 = 1;
 const TUPLE: u8 = 2;
+const SET: u8 = 3;
+
+/// The longest first key of a dict that is held back, in bytes, until it shows whether this is a set.
+const LONGEST_HELD: usize = MAX_NAME;
 
 /// Translates one Python literal into JSON.
 ///
-/// Dicts become objects, lists and tuples become arrays, and strings with either quote become JSON strings. `True`,
+/// Dicts become objects, lists, tuples and sets become arrays, and strings with either quote become JSON strings. `True`,
 /// `False` and `None` become `true`, `false` and `null`. Numbers keep their spelling if JSON has it. Keys that are not
 /// strings become strings, as in Python's `json.dumps`. Separators are written as `", "` and `": "`. JSON is read as
 /// well. Strings are written while they arrive; only a number or word waits for its end.
@@ -39,8 +41,16 @@ pub(crate) struct Translator {
     in_key: bool,
     /// The innermost container has an item already.
     has_items: bool,
+    /// The literal is an argument of a call expression. A string may have quotes in it that are not escaped.
+    argument: bool,
     /// A name may follow a number or word without a separator.
     tight: bool,
+    /// The innermost brace is open, and may be that of a dict or of a set: its offset in the output.
+    brace: Option<usize>,
+    /// What was written since that brace, until it is known what it opens.
+    held: Vec<u8>,
+    /// The quotes around the first key behind that brace are not in the literal.
+    added_quotes: bool,
 }
 
 /// What the grammar expects next.
@@ -83,6 +93,8 @@ struct StringForm {
     quote: u8,
     triple: bool,
     raw: bool,
+    /// There was a quote in it that is not escaped.
+    broken: bool,
 }
 
 /// What a step did with its byte.
@@ -106,10 +118,44 @@ impl Translator {
     /// of the bytes belong to it. A number, a word and an empty string end before the first byte that is not part of
     /// them. If no literal begins at all, it is `Done` before the first wrong byte, malformed, and nothing is written.
     pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Progress {
+        self.feed_part(bytes, true, out)
+    }
+
+    /// The same, where `last` says that the input ends behind the bytes. If not, it gives `Stop(n)` before a quote of a call
+    /// expression if it takes more than these bytes to tell whether the quote ends its string.
+    pub(crate) fn feed_part(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) -> Progress {
+        if self.brace.is_some() {
+            self.brace = Some(out.len());
+            out.append(&mut self.held);
+        }
+        let progress = self.feed_on(bytes, last, out);
+        if let Some(brace) = self.brace {
+            if out.len() - brace > LONGEST_HELD {
+                self.brace = None;
+            } else {
+                self.held.extend(out.drain(brace..));
+            }
+        }
+        progress
+    }
+
+    fn feed_on(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) -> Progress {
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
-                taken += self.text(&bytes[taken..], out);
+                let rest = &bytes[taken..];
+                if self.may_end(rest[0]) {
+                    match quote::ends_string(&rest[1..], self.string.broken) {
+                        None if !last => return Progress::Stop(taken),
+                        Some(false) => {
+                            self.keep_quote(out);
+                            taken += 1;
+                            continue;
+                        }
+                        _ => {}
+                    }
+                }
+                taken += self.text(rest, out);
                 if self.at == At::Done {
                     return Progress::Done(taken);
                 }
@@ -141,6 +187,8 @@ impl Translator {
     /// output is the beginning of its JSON.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> bool {
         let outermost = self.nesting.len() == 0;
+        out.append(&mut self.held);
+        self.brace = None;
         match self.at {
             At::Done => {}
             At::Token if outermost && !number::is_cut(&self.token) => self.end_token(out),
@@ -159,14 +207,18 @@ impl Translator {
     pub(crate) fn reset(&mut self) {
         let mut nesting = std::mem::take(&mut self.nesting);
         let mut token = std::mem::take(&mut self.token);
+        let mut held = std::mem::take(&mut self.held);
         nesting.clear();
         token.clear();
-        *self = Self { nesting, token, tight: self.tight, ..Self::default() };
+        held.clear();
+        *self = Self { nesting, token, held, argument: self.argument, tight: self.tight, ..Self::default() };
     }
 
-    /// From now on a name may follow a number or word without a separator: `1` ends before `b` in `a=1b=2`.
-    pub(crate) fn read_tightly(&mut self) {
-        self.tight = true;
+    /// From now on literals are arguments of a call expression: a quote ends a string only before something that may follow
+    /// it there. If they are `tight`, a name may follow a number or word without a separator: `1` ends before `b` in `a=1b=2`.
+    pub(crate) fn read_arguments(&mut self, tight: bool) {
+        self.argument = true;
+        self.tight = tight;
     }
 
     /// Whether the literal broke a rule so far.
@@ -178,7 +230,8 @@ impl Translator {
     /// strings.
     #[inline]
     pub(crate) fn string_ends(&self) -> Option<ByteSet> {
-        (self.at == At::Text && !self.surrogates.waits()).then(|| ByteSet::of(b"\\\n\r").with(self.string.quote))
+        (self.at == At::Text && !self.surrogates.waits() && self.brace.is_none())
+            .then(|| ByteSet::of(b"\\\n\r").with(self.string.quote))
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
@@ -245,18 +298,29 @@ impl Translator {
             }
             At::Key if begins => self.key(byte, out),
             At::Colon if byte == b':' => {
+                self.brace = None;
                 out.extend_from_slice(b": ");
                 self.go(At::Value)
             }
             At::Item | At::Key | At::After if closes => self.close(byte, out),
             At::After if byte == b',' => self.go(self.next_item()),
-            // From here on it is not valid Python.
+            // From here on it is not valid Python, or has no place in JSON.
+            At::Colon if closes || byte == b',' => {
+                self.malformed = true;
+                if let Some(brace) = self.brace.take() {
+                    self.begin_set(brace, out);
+                    return self.again(At::After);
+                }
+                out.extend_from_slice(b": ");
+                self.again(At::Value)
+            }
             At::After if begins => {
                 self.malformed = true;
                 self.again(self.next_item())
             }
-            At::Colon if begins || closes || byte == b',' => {
+            At::Colon if begins => {
                 self.malformed = true;
+                self.brace = None;
                 out.extend_from_slice(b": ");
                 self.again(At::Value)
             }
@@ -289,6 +353,7 @@ impl Translator {
         if matches!(byte, b'{' | b'[' | b'(') {
             // JSON has no such keys.
             self.malformed = true;
+            self.brace = None;
             out.extend_from_slice(b"\"\": ");
             return self.again(At::Value);
         }
@@ -318,18 +383,32 @@ impl Translator {
         self.malformed |= self.nesting.len() >= MAX_DEPTH;
         self.nesting.push(kind);
         self.has_items = false;
+        self.added_quotes = false;
+        self.brace = (kind == DICT).then_some(out.len());
         out.push(open);
         self.go(at)
     }
 
+    /// The brace at this offset opens a set, as what follows its first item shows.
+    fn begin_set(&mut self, brace: usize, out: &mut Vec<u8>) {
+        self.nesting.pop();
+        self.nesting.push(SET);
+        self.in_key = false;
+        out[brace] = b'[';
+        if self.added_quotes {
+            out.pop();
+            out.remove(brace + 1);
+        }
+    }
+
     fn close(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
         let kind = self.nesting.pop();
-        self.malformed |= kind
-            != Some(match byte {
-                b'}' => DICT,
-                b']' => LIST,
-                _ => TUPLE,
-            });
+        self.brace = None;
+        self.malformed |= match byte {
+            b'}' => !matches!(kind, Some(DICT | SET)),
+            b']' => kind != Some(LIST),
+            _ => kind != Some(TUPLE),
+        };
         out.push(if kind == Some(DICT) { b'}' } else { b']' });
         self.has_items = true;
         self.in_key = false;
@@ -359,7 +438,7 @@ impl Translator {
         if matches!(byte, b'"' | b'\'') && self.token.len() <= 2 {
             let is = |letter: u8| self.token.iter().any(|byte| byte.to_ascii_lowercase() == letter);
             if self.token.iter().all(|byte| b"rbufRBUF".contains(byte)) {
-                self.string = StringForm { quote: byte, triple: false, raw: is(b'r') };
+                self.string = StringForm { quote: byte, raw: is(b'r'), ..StringForm::default() };
                 // The value of a formatted string cannot be known.
                 self.malformed |= is(b'f');
                 out.push(b'"');
@@ -382,170 +461,12 @@ impl Translator {
                 // A bare word was already written as a string.
                 out.remove(from);
             } else {
+                self.added_quotes = true;
                 out.push(b'"');
             }
         }
         self.token.clear();
         self.end_value();
-    }
-
-    /// Takes text of a string, up to a quote or backslash, which it takes too.
-    fn text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        if let Some(taken) = fast_paths::attempt(|| self.plain_text(bytes, out)) {
-            return taken;
-        }
-        let quote = self.string.quote;
-        let plain = memchr2(quote, b'\\', bytes).unwrap_or(bytes.len());
-        if plain > 0 || bytes[0] == quote {
-            self.settle(out);
-        }
-        let stretch = &bytes[..plain];
-        self.malformed |= !self.string.triple && memchr2(b'\n', b'\r', stretch).is_some();
-        escape_bytes_into(stretch, out);
-        match bytes.get(plain) {
-            None => return plain,
-            Some(b'\\') if self.string.raw => {
-                escape_byte_into(b'\\', out);
-                self.at = At::RawEscape;
-            }
-            Some(b'\\') => self.at = At::Escape,
-            Some(_) if self.string.triple => self.at = At::Closing(1),
-            Some(_) => self.end_string(out),
-        }
-        plain + 1
-    }
-
-    /// A fast path for strings that are not raw and not in triple quotes: text that JSON writes in the same way is copied in
-    /// one piece.
-    fn plain_text(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        if self.string.triple || self.string.raw || self.surrogates.waits() {
-            return None;
-        }
-        let quote = self.string.quote;
-        out.reserve(bytes.len() + bytes.len() / 8);
-        let (mut from, mut at) = (0, 0);
-        loop {
-            at = next_special_or(bytes, at, quote);
-            let byte = bytes.get(at).copied();
-            if byte == Some(b'\\') && matches!(bytes.get(at + 1), Some(b'n' | b't' | b'r' | b'b' | b'f' | b'\\' | b'"'))
-            {
-                at += 2;
-                continue;
-            }
-            if from < at {
-                out.extend_from_slice(&bytes[from..at]);
-            }
-            match byte {
-                None => return Some(at),
-                Some(byte) if byte == quote => {
-                    self.end_string(out);
-                    return Some(at + 1);
-                }
-                Some(b'\\') => {
-                    self.at = At::Escape;
-                    return Some(at + 1);
-                }
-                Some(byte) => {
-                    self.malformed |= matches!(byte, b'\n' | b'\r');
-                    escape_byte_into(byte, out);
-                }
-            }
-            at += 1;
-            from = at;
-        }
-    }
-
-    fn end_string(&mut self, out: &mut Vec<u8>) {
-        self.settle(out);
-        out.push(b'"');
-        self.token.clear();
-        self.end_value();
-    }
-
-    /// Half a surrogate pair that waits for the other half stays alone.
-    fn settle(&mut self, out: &mut Vec<u8>) {
-        if let Some(char) = self.surrogates.settle() {
-            self.malformed = true;
-            push_char(char, out);
-        }
-    }
-
-    fn escape(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
-        let at = match byte {
-            b'x' => At::Hex { left: 2, value: 0 },
-            b'u' => return self.go(At::Hex { left: 4, value: 0 }),
-            b'U' => At::Hex { left: 8, value: 0 },
-            b'0'..=b'7' => At::Octal { left: 2, value: u32::from(byte - b'0') },
-            _ => At::Text,
-        };
-        self.settle(out);
-        let plain = match byte {
-            b'n' => b'\n',
-            b't' => b'\t',
-            b'r' => b'\r',
-            b'b' => 0x08,
-            b'f' => 0x0c,
-            b'a' => 0x07,
-            b'v' => 0x0b,
-            b'\\' | b'\'' | b'"' => byte,
-            // An escape of JSON. Python would keep the backslash, but never writes this.
-            b'/' if self.string.quote == b'"' => byte,
-            // A backslash before a newline: the string goes on in the next line.
-            b'\n' => return self.go(at),
-            _ if at != At::Text => return self.go(at),
-            _ => {
-                // Python keeps the backslash of an unknown escape. `\N{name}` is known to Python, but not supported
-                // here.
-                self.malformed |= byte == b'N';
-                escape_byte_into(b'\\', out);
-                return self.again(at);
-            }
-        };
-        escape_byte_into(plain, out);
-        self.go(at)
-    }
-
-    fn hex(&mut self, left: u8, value: u32, byte: u8, out: &mut Vec<u8>) -> Step {
-        let Some(digit) = char::from(byte).to_digit(16) else {
-            self.settle(out);
-            self.malformed = true;
-            push_char(char::REPLACEMENT_CHARACTER, out);
-            return self.again(At::Text);
-        };
-        // Eight digits fill the 32 bits.
-        let value = value << 4 | digit;
-        if left > 1 {
-            return self.go(At::Hex { left: left - 1, value });
-        }
-        self.point(value, out);
-        self.go(At::Text)
-    }
-
-    fn octal(&mut self, left: u8, value: u32, byte: u8, out: &mut Vec<u8>) -> Step {
-        let digit = match byte {
-            b'0'..=b'7' if left > 0 => u32::from(byte - b'0'),
-            _ => {
-                self.point(value, out);
-                return self.again(At::Text);
-            }
-        };
-        self.go(At::Octal { left: left - 1, value: value << 3 | digit })
-    }
-
-    /// Writes the character of an escape.
-    fn point(&mut self, value: u32, out: &mut Vec<u8>) {
-        let chars = match u16::try_from(value) {
-            Ok(unit) => self.surrogates.unit(unit),
-            Err(_) => (self.surrogates.settle(), Some(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER))),
-        };
-        let lone = matches!(value, 0xdc00..=0xdfff) && chars.1 == Some(char::REPLACEMENT_CHARACTER);
-        self.malformed |= chars.0.is_some() || lone || value > 0x10_ffff;
-        for char in chars.0.into_iter().chain(chars.1) {
-            match u8::try_from(char) {
-                Ok(byte) if byte.is_ascii() => escape_byte_into(byte, out),
-                _ => push_char(char, out),
-            }
-        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::log::{Log, Taken};
 use crate::program::CallShape;
+use crate::program::call_shape::Role;
 use crate::readers::json::is_token;
 
 /// A part of an object that has a meaning.
@@ -129,16 +130,29 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
     let begins = |&byte: &u8| quote(byte) || matches!(byte, b'{' | b'[') || is_token(byte);
     let end = level.value + piece.trim_ascii_end().len();
     let value = piece.iter().position(begins).map_or(end, |skipped| level.value + skipped)..end;
-    if shape.name_is_key && (shape.function_field.is_empty() || in_function) {
-        found.push(Part { range: key_range, taken: Taken::FunctionName });
-        found.push(Part { range: value, taken: Taken::Arguments });
-    } else if is(&key_range, &shape.name_field) && !shape.announced {
-        found.push(Part { range: inside_quotes(text, value), taken: Taken::FunctionName });
-    } else if is(&key_range, &shape.args_field) {
-        found.push(Part { range: value, taken: Taken::Arguments });
-    } else if is(&key_range, &shape.id_field) {
-        found.push(Part { range: inside_quotes(text, value), taken: Taken::CallId });
-    }
+    let key = text.get(key_range.clone()).unwrap_or_default();
+    let is_object = text.get(value.start) == Some(&b'{');
+    let taken = match shape.role(key, depth as u8) {
+        Role::NameAsKey => {
+            found.push(Part { range: key_range.clone(), taken: Taken::FunctionName });
+            Some(Taken::Arguments)
+        }
+        Role::Name => Some(Taken::FunctionName),
+        Role::Arguments => Some(Taken::Arguments),
+        Role::UsualArguments if is_object => Some(Taken::Arguments),
+        Role::Id => Some(Taken::CallId),
+        Role::Function => None,
+        Role::UsualArguments => Some(Taken::Unparsed),
+        Role::Other => (!shape.is_known(key, depth as u8) && !shape.is_syntax(key)).then_some(Taken::Unparsed),
+    };
+    let Some(taken) = taken else { return };
+    let again = taken != Taken::Unparsed && found.iter().any(|part| part.taken == taken);
+    found.push(match taken {
+        Taken::Unparsed => Part { range: key_range.start - 1..value.end, taken },
+        _ if again => Part { range: key_range.start - 1..value.end, taken: Taken::Unparsed },
+        Taken::Arguments => Part { range: value, taken },
+        _ => Part { range: inside_quotes(text, value), taken },
+    });
 }
 
 fn inside_quotes(text: &[u8], range: Range<usize>) -> Range<usize> {

@@ -32,11 +32,12 @@ pub(super) fn section(output: &OutputView) -> String {
     let used = |class: &str| output.spans.iter().any(|span| span.taken == class);
     out.push_str(&legend(PIECES.iter().filter(|(class, _)| used(class)).copied()));
     out.push_str("<pre class=\"output\" tabindex=\"0\">");
+    let marks = marks(output);
     for span in &output.spans {
-        piece(span, &output.stops, &mut out);
+        piece(span, &marks, &mut out);
     }
-    for (index, _) in output.stops.iter().enumerate().filter(|(_, stop)| stop.at >= output.bytes) {
-        let _ = write!(out, "<a class=\"here\" href=\"#stop-{index}\">✗ {}</a>", index + 1);
+    for mark in marks.iter().filter(|mark| mark.at >= output.bytes) {
+        out.push_str(&mark.link);
     }
     out.push_str("</pre>");
     for (index, stop) in output.stops.iter().enumerate() {
@@ -50,8 +51,13 @@ pub(super) fn section(output: &OutputView) -> String {
     );
     if !output.diagnostics.is_empty() {
         out.push_str("<ul class=\"findings\">");
-        for diagnostic in &output.diagnostics {
-            let _ = write!(out, "<li class=\"bad\">{}</li>", inline(diagnostic));
+        for (index, diagnostic) in output.diagnostics.iter().enumerate() {
+            let mark = if diagnostic.at.is_some() {
+                format!("<span class=\"here\">! {}</span> ", index + 1)
+            } else {
+                String::new()
+            };
+            let _ = write!(out, "<li class=\"bad\" id=\"diagnostic-{index}\">{mark}{}</li>", inline(&diagnostic.text));
         }
         out.push_str("</ul>");
     }
@@ -73,20 +79,42 @@ fn waits_for(output: &OutputView) -> String {
     if markers.is_empty() { String::new() } else { format!(", which waits for {}", markers.join(", ")) }
 }
 
-/// A piece of the output, with marks where it does not match the format.
-fn piece(span: &SpanView, stops: &[StopView], out: &mut String) {
+/// A mark on a byte of the output: a place where it does not match the format, or a diagnostic.
+struct Mark {
+    at: usize,
+    /// The link to what is said about it.
+    link: String,
+}
+
+/// The marks, in order.
+fn marks(output: &OutputView) -> Vec<Mark> {
+    let link = |id: &str, sign: &str, index: usize| {
+        format!("<a class=\"here\" href=\"#{id}-{index}\">{sign} {}</a>", index + 1)
+    };
+    let stops =
+        output.stops.iter().enumerate().map(|(index, stop)| Mark { at: stop.at, link: link("stop", "✗", index) });
+    let diagnostics = output.diagnostics.iter().enumerate();
+    let diagnostics =
+        diagnostics.filter_map(|(index, one)| Some(Mark { at: one.at?, link: link("diagnostic", "!", index) }));
+    let mut marks: Vec<Mark> = stops.chain(diagnostics).collect();
+    marks.sort_by_key(|mark| mark.at);
+    marks
+}
+
+/// A piece of the output, with its marks.
+fn piece(span: &SpanView, marks: &[Mark], out: &mut String) {
     let label = PIECES.iter().find(|(class, _)| *class == span.taken).map_or(span.taken, |(_, label)| *label);
     let call = span.call.map_or(String::new(), |call| format!(" {call}"));
     let title = if span.key.is_empty() { format!("{label}{call}") } else { format!("{label}{call}: {}", span.key) };
     let data = if span.taken == "syntax" { String::new() } else { format!(" data-l=\"{label}{call}\"") };
     let _ = write!(out, "<span class=\"p {}\"{data} title=\"{title}\">", span.taken);
     let mut from = 0;
-    for (index, stop) in stops.iter().enumerate() {
-        let inside = stop.at.checked_sub(span.start).filter(|_| stop.at < span.end);
+    for mark in marks {
+        let inside = mark.at.checked_sub(span.start).filter(|_| mark.at < span.end);
         // The text of invalid UTF-8 is longer than its bytes.
         let Some(at) = inside.filter(|&at| at >= from && span.text.is_char_boundary(at)) else { continue };
         out.push_str(&block(&span.text[from..at]));
-        let _ = write!(out, "<a class=\"here\" href=\"#stop-{index}\">✗ {}</a>", index + 1);
+        out.push_str(&mark.link);
         from = at;
     }
     out.push_str(&block(&span.text[from..]));

@@ -110,7 +110,6 @@ fn mends_and_flags_what_is_no_python() {
             "[\"\u{fffd}\", \"\u{fffd}x\", \"\u{fffd}g\", \"\\\\N{DASH}\"]"
         }),
         ("[f'x', 'a' 'b']", r#"["x", "a", "b"]"#),
-        ("{1, 2}", r#"{"1": null, "2": null}"#),
         ("[1 # c\n]", r#"[1, "c"]"#),
         ("hello", "\"hello\""),
     ] {
@@ -209,4 +208,77 @@ fn a_reset_translator_is_new() {
     out.clear();
     assert_eq!(translator.feed(b"['b']", &mut out), Progress::Done(5));
     assert_eq!((out.as_slice(), translator.malformed()), (b"[\"b\"]".as_slice(), false));
+}
+
+/// Translates an argument of a call expression in pieces; gives the output, what follows the value, and whether it was
+/// malformed. What the translator does not take comes again with the next piece.
+fn translate_argument(text: &str, step: usize) -> (String, String, bool) {
+    let mut translator = Translator::new();
+    translator.read_arguments(false);
+    let (mut out, mut from) = (Vec::new(), 0);
+    for to in (0..text.len()).step_by(step).skip(1).chain([text.len()]) {
+        match translator.feed_part(&text.as_bytes()[from..to], to == text.len(), &mut out) {
+            Progress::More => from = to,
+            Progress::Stop(n) => from += n,
+            Progress::Done(n) => {
+                from += n;
+                break;
+            }
+        }
+    }
+    translator.finish(&mut out);
+    (String::from_utf8(out).unwrap(), text[from..].to_owned(), translator.malformed())
+}
+
+#[test]
+fn a_quote_without_a_backslash_belongs_to_an_argument() {
+    for (text, json, rest, malformed) in [
+        (r#""Paris", days=3)"#, r#""Paris""#, ", days=3)", false),
+        (r#""say "hi" now")"#, r#""say \"hi\" now""#, ")", true),
+        (r#""say "hi"", days=3)"#, r#""say \"hi\"""#, ", days=3)", true),
+        (r#"'it's fine', days=3)"#, r#""it's fine""#, ", days=3)", true),
+        (r#""print("hi")")]"#, r#""print(\"hi\")""#, ")]", true),
+        (r#""a", b", days=3)"#, r#""a\", b""#, ", days=3)", true),
+        (r#""x"<|end|>"#, r#""x""#, "<|end|>", false),
+        (r#""x"]"#, r#""x""#, "]", false),
+        (r#""x" days=3)"#, r#""x""#, " days=3)", false),
+        (r#""x""#, r#""x""#, "", false),
+        (r#""")"#, r#""""#, ")", false),
+    ] {
+        for step in 1..=text.len() {
+            let found = translate_argument(text, step);
+            assert_eq!(found, (json.to_owned(), rest.to_owned(), malformed), "{text:?} in pieces of {step}");
+        }
+    }
+}
+
+#[test]
+fn a_set_becomes_an_array() {
+    for (text, json) in [
+        ("{'x', 'y'}", r#"["x", "y"]"#),
+        ("{'x'}", r#"["x"]"#),
+        (r#"{"x",}"#, r#"["x"]"#),
+        ("{1, 2.5}", "[1, 2.5]"),
+        ("{True, x}", r#"[true, "x"]"#),
+        ("{'a': {'x', 'y'}, 'b': [{1}, {2: 3}]}", r#"{"a": ["x", "y"], "b": [[1], {"2": 3}]}"#),
+        ("{'x', {'y'}}", r#"["x", ["y"]]"#),
+    ] {
+        for step in 1..=text.len() {
+            let (out, end, done, malformed) = translate(text.as_bytes(), step);
+            assert_eq!(std::str::from_utf8(&out), Ok(json), "{text:?} in pieces of {step}");
+            assert!(done && malformed && end == text.len(), "{text:?} in pieces of {step}");
+        }
+    }
+}
+
+#[test]
+fn the_first_key_of_a_dict_is_not_held_back_for_ever() {
+    let text = format!("{{'{}'", "a".repeat(2 * LONGEST_HELD));
+    let mut translator = Translator::new();
+    let mut out = Vec::new();
+    for piece in text.as_bytes().chunks(16) {
+        translator.feed(piece, &mut out);
+        assert!(translator.held.len() <= LONGEST_HELD + 1);
+    }
+    assert!(out.len() > LONGEST_HELD);
 }

@@ -1,0 +1,59 @@
+//! Text in a call object that its format does not know: members with other keys, and bytes that do not fit.
+
+use crate::inline_string::InlineString;
+use crate::limits::MAX_NAME;
+
+/// Collects that text, byte for byte, until it is sent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unknown {
+    /// The member that is being read is unknown.
+    pub(super) in_member: bool,
+    /// The key that is being read, and what follows it, until it is known whether the member is unknown.
+    key: InlineString,
+    text: Vec<u8>,
+    /// The keys of unknown members, each behind a zero byte.
+    keys: Vec<u8>,
+}
+
+impl Unknown {
+    pub(super) fn reset(&mut self) {
+        self.in_member = false;
+        self.key.clear();
+        self.text.clear();
+        self.keys.clear();
+    }
+
+    /// Bytes of a member. They are text if the member is unknown, and wait if its role is `open`.
+    pub(super) fn member(&mut self, bytes: &[u8], open: bool) {
+        // So that a key without an end does not wait for ever.
+        self.in_member |= open && self.key.as_bytes().len() + bytes.len() > MAX_NAME;
+        if self.in_member {
+            self.text.extend_from_slice(self.key.as_bytes());
+            self.text.extend_from_slice(bytes);
+            self.key.clear();
+        } else if open {
+            self.key.push(bytes);
+        } else {
+            self.key.clear();
+        }
+    }
+
+    /// A byte that fits nowhere.
+    pub(super) fn byte(&mut self, byte: u8) {
+        self.text.push(byte);
+    }
+
+    /// The key of an unknown member, to report it.
+    pub(super) fn report(&mut self, key: &[u8]) {
+        if self.keys.len() < MAX_NAME {
+            self.keys.push(0);
+            self.keys.extend_from_slice(key);
+        }
+    }
+
+    /// The text and the keys that were collected since the last time.
+    pub(super) fn take(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let nothing = self.text.is_empty() && self.keys.is_empty();
+        (!nothing).then(|| (std::mem::take(&mut self.text), std::mem::take(&mut self.keys)))
+    }
+}
