@@ -2,10 +2,11 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `stream` | one push after the other; what the application calls |
+//! | `stream`, `chat_parser` | one push after the other: what the application calls, for one model and for any |
 //! | `machine`, `interpreter` | takes steps from state to state: the interface, and the table walk |
 //! | `io`, `actions`, `read_values`, `read_object`, `nested` | what a step can do: read what comes next, act on it |
 //! | `cursor`, `search`, `layout`, `name` | the position in the text, and markers and names in it |
+//! | `special_tokens` | which parts of the text are tokens of the tokenizer |
 //! | `speculation` | text that is held back until it is certain that it is a call |
 //! | `call_builder` | the open call: its name, id and arguments |
 //! | `value_readers` | the readers of values, and which of them is in the middle of one |
@@ -20,6 +21,7 @@
 
 mod actions;
 mod call_builder;
+pub(crate) mod chat_parser;
 mod cursor;
 mod emitter;
 mod fast_path;
@@ -38,6 +40,7 @@ pub(crate) mod place;
 mod read_object;
 mod read_values;
 mod search;
+mod special_tokens;
 mod speculation;
 pub(crate) mod stream;
 mod value_readers;

@@ -18,9 +18,10 @@ mod tools;
 pub mod trace;
 mod utf8;
 
+pub use engine::chat_parser::{ChatParser, ChatStream};
 pub use engine::input::Chunk;
 pub use engine::interpreter::Interpreter;
-pub use engine::stream::{ChatParser, ChatStream, Stream, parse, parse_borrowed};
+pub use engine::stream::{Stream, TokenCounts, parse, parse_borrowed};
 pub use message::*;
 pub use options::{Options, Unparsed};
 pub use program::{Entry, ModelInfo, Program, Trigger};

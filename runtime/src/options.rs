@@ -4,6 +4,8 @@ mod code_fence;
 
 pub(crate) use code_fence::Filter;
 
+use std::sync::Arc;
+
 use crate::tools::Tools;
 use code_fence::Fence;
 
@@ -32,6 +34,8 @@ pub struct Options {
     pub(crate) parallel_tool_calls: bool,
     pub(crate) calls_end_reasoning: bool,
     pub(crate) unparsed: Unparsed,
+    /// The special tokens of the tokenizer, if text that spells one is no marker.
+    pub(crate) special_tokens: Option<Arc<[Box<str>]>>,
     /// Makes the filter that the answer goes through.
     pub(crate) filter: Option<fn() -> Box<dyn Filter>>,
 }
@@ -61,6 +65,7 @@ impl Default for Options {
             parallel_tool_calls: true,
             calls_end_reasoning: true,
             unparsed: Unparsed::Content,
+            special_tokens: None,
             filter: None,
         }
     }
@@ -121,6 +126,42 @@ impl Options {
     /// Where broken markup goes: into the content (the default), or into events and a field of its own.
     pub fn unparsed(mut self, unparsed: Unparsed) -> Self {
         self.unparsed = unparsed;
+        self
+    }
+
+    /// The texts of the tokenizer's special tokens. A marker that holds one counts only where it arrives as a special token,
+    /// with [`Stream::push_token`](crate::Stream::push_token); text that spells it is text, such as a page that a model quotes.
+    /// Markers without special tokens are found in any text.
+    ///
+    /// Only streams can tell; a whole output is read as if this were not set. Tokens that the tokenizer adds, but that it
+    /// writes as plain text, must not be among them.
+    ///
+    /// ```
+    /// # use unjinja_runtime::{Interpreter, abi_3::*};
+    /// # static END: Markers = Markers::new(const { &[Marker::new("<|end|>")] });
+    /// # static OVER: &[Transition] = &[Transition::new("turn.end", &[], StateId(1))];
+    /// # static PROGRAM: Program = Program::new(
+    /// #     ModelInfo::named("plain"),
+    /// #     const { &[
+    /// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).markers(&END, OVER).end(&[]),
+    /// #         State::new("OVER", None).end(&[]),
+    /// #     ] },
+    /// #     StateId(0),
+    /// # );
+    /// # let parser = Interpreter::from_static(&PROGRAM);
+    /// use unjinja_runtime::{Message, Options, Stream};
+    ///
+    /// let options = Options::new().markers_are_special(["<|end|>"]);
+    /// let mut stream = Stream::new(parser, &options);
+    /// let mut message = Message::default();
+    /// for (text, special) in [("It ends with ", false), ("<|end|>", false), (".", false), ("<|end|>", true)] {
+    ///     stream.push_token(text, special, |event| message.apply(&event));
+    /// }
+    /// stream.finish(|event| message.apply(&event));
+    /// assert_eq!(message.content, "It ends with <|end|>.");
+    /// ```
+    pub fn markers_are_special<T: Into<String>>(mut self, tokens: impl IntoIterator<Item = T>) -> Self {
+        self.special_tokens = Some(tokens.into_iter().map(|text| text.into().into_boxed_str()).collect());
         self
     }
 

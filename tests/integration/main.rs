@@ -25,6 +25,7 @@ mod structure;
 mod supply;
 mod support;
 mod templates;
+mod tokens;
 mod turns;
 mod work;
 mod workloads;

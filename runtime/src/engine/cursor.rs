@@ -94,7 +94,7 @@ impl Cursor {
     pub(super) fn until(&mut self, input: &Input<'_>, markers: &Markers, names: Names<'_>) -> Stretch {
         let from = self.pos;
         self.search.from = self.search.from.max(from);
-        self.search.begin = from;
+        self.search.place.begin = from;
         let (at, found) = match self.search.find(input.bytes, markers, names, input.last) {
             Candidate::Full { index, at } => (at, Some(index)),
             Candidate::Partial { at } => (at, None),

@@ -163,6 +163,14 @@ impl Io<'_> {
             // Piece by piece, so that little is kept however long the literal is.
             let from = cursor.pos;
             let to = if end - from > PIECE { from + self.input.whole_characters(from, from + PIECE) } else { end };
+            // Where special tokens are known, a text that spells the quote is no quote.
+            let tokens = cursor.search.place.tokens.as_ref().filter(|tokens| tokens.knows(quote));
+            let (to, quote) = match tokens.map(|tokens| tokens.stretch(from)) {
+                Some((change, special)) => {
+                    (change.map_or(to, |change| to.min(change)), if special { quote } else { "" })
+                }
+                None => (to, quote),
+            };
             let last = self.input.last && to == end;
             let rest = &self.input.bytes[from..to];
             let out = &mut emitter.arguments;
@@ -190,7 +198,7 @@ impl Io<'_> {
             if to < end {
                 continue;
             }
-            if readers.quote.as_bytes() == quote.as_bytes() {
+            if readers.quote.as_bytes() == quote.as_bytes() && cursor.search.place.tokens.is_none() {
                 self.take_fast_path_in_arguments(written, |call| FastPath::in_literal(call, fed.string_ends, read));
             }
             return Found::Wait;

@@ -4,6 +4,7 @@
 //! It must not know what a marker means, and it does not move the cursor.
 
 use super::next_name::{NameProbe, Names};
+use super::special_tokens::SpecialTokens;
 use super::work::Work;
 use crate::fast_paths;
 use crate::limits::CONFIRM_SPACE;
@@ -34,12 +35,29 @@ pub(super) enum Candidate {
 pub(super) struct Searcher {
     /// Before this offset no marker begins.
     pub(super) from: usize,
-    /// Where the text begins that is searched. Only a marker behind a line of it stands on a line of its own.
-    pub(super) begin: usize,
+    pub(super) place: Place,
     /// The place where one may begin, as far as it was compared.
     probe: Option<Probe>,
     /// How many bytes were looked at; counted in test builds only.
     pub(super) work: Work,
+}
+
+/// What decides, besides the text of a marker, whether it may stand somewhere.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// Where the text begins that is searched. Only a marker behind a line of it stands on a line of its own.
+    pub(super) begin: usize,
+    /// Where special tokens stand, if that is known.
+    pub(super) tokens: Option<Box<SpecialTokens>>,
+}
+
+impl Place {
+    /// Whether a marker whose core stands at `at` may stand there.
+    #[inline]
+    fn allows(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
+        marker.may_stand(text, self.begin, at)
+            && self.tokens.as_ref().is_none_or(|tokens| tokens.allow(marker.core.as_bytes(), at))
+    }
 }
 
 impl Searcher {
@@ -57,6 +75,9 @@ impl Searcher {
     /// The first `count` bytes of the text at hand are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.from = self.from.saturating_sub(count);
+        if let Some(tokens) = &mut self.place.tokens {
+            tokens.rebase(count);
+        }
         if let Some(probe) = &mut self.probe {
             probe.at -= count;
         }
@@ -127,7 +148,7 @@ impl Searcher {
     ) -> Candidate {
         if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
             self.probe = None;
-            if let Some(index) = fast_paths::attempt(|| compare_at_once(text, self.begin, at, markers, &mut self.work))
+            if let Some(index) = fast_paths::attempt(|| compare_at_once(text, &self.place, at, markers, &mut self.work))
             {
                 self.work.add(index.map_or(2, |index| markers.list()[index].core.len()));
                 return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
@@ -147,7 +168,7 @@ impl Searcher {
         last: bool,
     ) -> Candidate {
         let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
-        let verdict = probe.go_on(text, self.begin, markers, names, last, &mut self.work);
+        let verdict = probe.go_on(text, &self.place, markers, names, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
             self.from = at;
             self.probe = Some(probe);
@@ -158,7 +179,7 @@ impl Searcher {
 
 /// A fast path: which marker begins at `at`, if any, given that all of it and all that confirms it is at hand. `None` if it is
 /// not.
-fn compare_at_once(text: &[u8], begin: usize, at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
+fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
     let rest = &text[at..];
     if rest.first().is_some_and(|&first| !markers.begins.firsts.has(first)) {
         return Some(None);
@@ -176,7 +197,7 @@ fn compare_at_once(text: &[u8], begin: usize, at: usize, markers: &Markers, work
             [one] => one == first,
             [] => false,
         };
-        if !alike || !rest.starts_with(core) || !marker.may_stand(text, begin, at) {
+        if !alike || !rest.starts_with(core) || !place.allows(marker, text, at) {
             continue;
         }
         if !marker.names.is_empty() {
@@ -278,7 +299,7 @@ impl Probe {
     fn go_on(
         &mut self,
         text: &[u8],
-        begin: usize,
+        place: &Place,
         markers: &Markers,
         names: Names<'_>,
         last: bool,
@@ -291,11 +312,13 @@ impl Probe {
             let core = &list[index].core.as_bytes()[self.read..];
             let differs = core.iter().zip(rest).position(|(a, b)| a != b);
             compared = compared.max(differs.map_or(core.len().min(rest.len()), |at| at + 1));
-            if differs.is_some() || !list[index].may_stand(text, begin, self.at) {
+            if differs.is_some() || !list[index].may_stand(text, place.begin, self.at) {
                 continue;
             }
             if core.len() > rest.len() {
                 alive |= 1 << index;
+            } else if !place.allows(&list[index], text, self.at) {
+                continue;
             } else if list[index].confirm == Confirm::Nothing {
                 self.counts(index, list);
             } else {

@@ -8,9 +8,10 @@ use super::input::{Chunk, Input};
 use super::io::Io;
 use super::machine::{Flow, Machine};
 use super::memory::Memory;
+use super::special_tokens::SpecialTokens;
 use crate::message::{BorrowedMessage, Channel, Event, Message};
 use crate::options::Options;
-use crate::program::{Action, Entry, ModelInfo, Origin, Program, State, StateId};
+use crate::program::{Action, Entry, Hole, Origin, Program, State, StateId};
 
 /// A parser in the middle of a turn.
 ///
@@ -56,7 +57,29 @@ struct Core {
     run: Run,
     /// Text that is not settled yet. Offsets in the memory count from its start.
     carry: Vec<u8>,
+    counts: TokenCounts,
     finished: bool,
+}
+
+/// How many ordinary tokens of a turn are text of the answer, and of reasoning. A token counts for the channel that was open
+/// before it; special tokens, and tokens inside calls, count for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct TokenCounts {
+    /// Tokens of the answer.
+    pub content: usize,
+    /// Tokens of reasoning.
+    pub reasoning: usize,
+}
+
+impl TokenCounts {
+    fn add(&mut self, channel: Option<Channel>) {
+        match channel {
+            Some(Channel::Content) => self.content += 1,
+            Some(Channel::Reasoning) => self.reasoning += 1,
+            Some(Channel::Unparsed) | None => {}
+        }
+    }
 }
 
 /// The state of a machine in the middle of a turn.
@@ -86,7 +109,7 @@ impl<M: Machine> Stream<M> {
     }
 
     #[inline]
-    fn push_text(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
+    pub(super) fn push_text(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
         let memory = &mut self.core.run.memory;
         let waiting = self.core.carry.last().copied();
         let Some(end) = memory.fast_path.pass(text, waiting) else {
@@ -99,6 +122,25 @@ impl<M: Machine> Stream<M> {
         memory.emitter.base += text.len() as i64;
         memory.emitter.last = text.as_bytes().last().copied().unwrap_or_default();
         sink(memory.fast_path.event(text));
+    }
+
+    /// The text of the model's next token; `special` says whether it is a special token of the tokenizer. This matters with
+    /// [`Options::markers_are_special`], and for [`token_counts`](Self::token_counts). Text of ordinary tokens may as well be
+    /// pushed.
+    pub fn push_token(&mut self, text: &str, special: bool, mut sink: impl FnMut(Event<'_>)) {
+        let before = self.core.channel(&self.machine);
+        if special {
+            self.core.push_special(&self.machine, text, &mut sink);
+        } else {
+            self.push_text(text, &mut sink);
+            let channel = before.or_else(|| self.core.channel(&self.machine));
+            self.core.counts.add(channel);
+        }
+    }
+
+    /// How many tokens were pushed with [`push_token`](Self::push_token) in this turn, by what they are text of.
+    pub fn token_counts(&self) -> TokenCounts {
+        self.core.counts
     }
 
     /// The output is over: text that was held back is settled, and everything that is open ends. A later push begins a
@@ -132,7 +174,32 @@ impl<M: Machine> Stream<M> {
 impl Core {
     fn new(machine: &dyn Machine, options: &Options) -> Self {
         let mut carry = Vec::new();
-        Self { run: Run::begin(machine, options, &mut carry), options: options.clone(), carry, finished: false }
+        Self {
+            run: Run::begin(machine, options, &mut carry),
+            options: options.clone(),
+            carry,
+            counts: TokenCounts::default(),
+            finished: false,
+        }
+    }
+
+    /// The channel whose text is being read.
+    fn channel(&self, machine: &dyn Machine) -> Option<Channel> {
+        match machine.program().states.get(usize::from(self.run.state.0))?.hole {
+            Some(Hole::Text(channel)) if !self.finished => Some(channel),
+            _ => None,
+        }
+    }
+
+    fn push_special(&mut self, machine: &dyn Machine, text: &str, sink: &mut dyn FnMut(Event<'_>)) {
+        if self.finished {
+            self.reset(machine);
+        }
+        let from = self.carry.len();
+        if let Some(tokens) = &mut self.run.memory.cursor.search.place.tokens {
+            tokens.add(from, from + text.len());
+        }
+        self.push(machine, Chunk::Text(text), sink);
     }
 
     // These two take the sink by its type and not behind a pointer: the calls cost much for short pieces of a value.
@@ -189,6 +256,7 @@ impl Core {
     fn reset(&mut self, machine: &dyn Machine) -> Vec<u8> {
         let rest = std::mem::take(&mut self.carry);
         self.run = Run::begin(machine, &self.options, &mut self.carry);
+        self.counts = TokenCounts::default();
         self.finished = false;
         rest
     }
@@ -215,6 +283,12 @@ impl Run {
         }
         run.memory.emitter.base = -(written.len() as i64);
         run.memory.emitter.begun = read.len();
+        if let Some(texts) = &options.special_tokens {
+            let mut tokens = SpecialTokens::new(texts);
+            // The prompt is trusted.
+            tokens.add(0, written.len());
+            run.memory.cursor.search.place.tokens = Some(Box::new(tokens));
+        }
         run
     }
 
@@ -261,6 +335,10 @@ impl Run {
         let settled = self.memory.settled();
         if !last {
             self.memory.rebase(settled);
+            // The fast path for pieces does not move the places of special tokens.
+            if self.memory.cursor.search.place.tokens.as_ref().is_some_and(|tokens| !tokens.is_empty()) {
+                self.memory.fast_path = FastPath::NONE;
+            }
         }
         settled
     }
@@ -367,10 +445,11 @@ pub fn parse_borrowed<'t, M: Machine>(
     borrow(&machine, output.into(), options)
 }
 
-fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
+pub(super) fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
     let chunk = output.checked();
     let mut carry = Vec::new();
     let mut run = Run::begin(machine, options, &mut carry);
+    run.memory.cursor.search.place.tokens = None;
     let mut message = BorrowedMessage::default();
     let mut pieces = message.of(chunk.as_text().unwrap_or_default());
     let mut rest = chunk;
@@ -413,135 +492,3 @@ pub fn read_at_once<M: Machine>(
 
 /// How much of an output is read at a time behind the part that the prompt wrote, in bytes.
 const HEAD: usize = 256;
-
-/// Any model's parser.
-///
-/// ```
-/// # use unjinja_runtime::{Interpreter, abi_3::*};
-/// # static PROGRAM: Program = Program::new(
-/// #     ModelInfo::named("plain"),
-/// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
-/// #     StateId(0),
-/// # );
-/// use unjinja_runtime::{ChatParser, Event, Options};
-///
-/// // Parsers of several models in one list: here one that is interpreted.
-/// let parsers: Vec<Box<dyn ChatParser>> = vec![Interpreter::from_static(&PROGRAM).to_boxed()];
-/// let parser = parsers.iter().find(|parser| parser.info().name == "plain").ok_or("no such model")?;
-///
-/// let options = Options::new();
-/// assert_eq!(parser.parse("Hello!".into(), &options).content, "Hello!");
-///
-/// let mut text = String::new();
-/// let mut stream = parser.stream(&options);
-/// let mut sink = |event: Event<'_>| {
-///     if let Event::Content(piece) = event {
-///         text.push_str(piece);
-///     }
-/// };
-/// stream.push("Hel", &mut sink);
-/// stream.push_bytes(b"lo!", &mut sink);
-/// stream.finish(&mut sink);
-/// assert_eq!(text, "Hello!");
-/// # Ok::<(), &str>(())
-/// ```
-pub trait ChatParser: Send + Sync {
-    /// The program that the parser runs.
-    fn program(&self) -> &Program;
-
-    /// What the spec says about the model.
-    fn info(&self) -> &ModelInfo {
-        &self.program().info
-    }
-
-    /// Parses a whole output. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
-    fn parse(&self, output: Chunk<'_>, options: &Options) -> Message;
-
-    /// Parses a whole output. The message borrows what appears unchanged in `output`.
-    fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t>;
-
-    /// A streaming parser for one turn.
-    fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send>;
-
-    /// The same parser, owned. Parsers are cheap to clone.
-    fn to_boxed(&self) -> Box<dyn ChatParser>;
-}
-
-impl Clone for Box<dyn ChatParser> {
-    fn clone(&self) -> Self {
-        (**self).to_boxed()
-    }
-}
-
-/// Any model's parser in the middle of a turn; see [`Stream`].
-pub trait ChatStream {
-    /// More of the model's output, cut anywhere between characters.
-    fn push(&mut self, text: &str, sink: &mut dyn FnMut(Event<'_>));
-
-    /// More of the model's output, cut anywhere, also inside a character.
-    fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>));
-
-    /// The output is over.
-    fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
-
-    /// Makes the parser new. Returns the bytes that were not settled.
-    fn reset(&mut self) -> Vec<u8>;
-
-    /// How many bytes were looked at so far; see [`Stream::bytes_looked_at`].
-    #[cfg(feature = "testing")]
-    fn bytes_looked_at(&self) -> u64;
-
-    /// How many bytes the prompt wrote of the turn; see [`Stream::bytes_from_prompt`].
-    #[cfg(feature = "testing")]
-    fn bytes_from_prompt(&self) -> usize;
-}
-
-impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
-    fn program(&self) -> &Program {
-        Machine::program(self)
-    }
-
-    fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {
-        borrow(self, output, options).into_owned()
-    }
-
-    fn parse_borrowed<'t>(&self, output: Chunk<'t>, options: &Options) -> BorrowedMessage<'t> {
-        borrow(self, output, options)
-    }
-
-    fn stream(&self, options: &Options) -> Box<dyn ChatStream + Send> {
-        Box::new(Stream::new(self.clone(), options))
-    }
-
-    fn to_boxed(&self) -> Box<dyn ChatParser> {
-        Box::new(self.clone())
-    }
-}
-
-impl<M: Machine> ChatStream for Stream<M> {
-    fn push(&mut self, text: &str, mut sink: &mut dyn FnMut(Event<'_>)) {
-        self.push_text(text, &mut sink);
-    }
-
-    fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
-        Stream::push(self, bytes, sink);
-    }
-
-    fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {
-        Stream::finish(self, sink);
-    }
-
-    fn reset(&mut self) -> Vec<u8> {
-        Stream::reset(self)
-    }
-
-    #[cfg(feature = "testing")]
-    fn bytes_looked_at(&self) -> u64 {
-        Stream::bytes_looked_at(self)
-    }
-
-    #[cfg(feature = "testing")]
-    fn bytes_from_prompt(&self) -> usize {
-        Stream::bytes_from_prompt(self)
-    }
-}

@@ -3,9 +3,10 @@
 
 use super::cut::Cut;
 use super::difference::Difference;
+use crate::engine::chat_parser::{ChatParser, ChatStream};
 use crate::engine::input::Chunk;
 use crate::engine::machine::Machine;
-use crate::engine::stream::{ChatParser, ChatStream, Stream, parse};
+use crate::engine::stream::{Stream, parse};
 use crate::message::Event;
 use crate::message::Message;
 use crate::options::Options;

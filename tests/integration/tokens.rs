@@ -1,0 +1,125 @@
+//! Streams of tokens: with `markers_are_special`, a marker that holds a special token counts only where the token arrives as
+//! one. Here a text is a special token if it looks like one.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Failure, own_cases};
+use unjinja::{ChatParser, Message, Options};
+
+/// The special tokens in the markers of a parser, by their form.
+fn special_tokens(parser: &dyn ChatParser) -> BTreeSet<String> {
+    let states = &parser.program().states;
+    let cores = states.iter().flat_map(|state| state.markers.list()).map(|marker| marker.core.to_string());
+    cores.flat_map(|core| tokens_in(&core)).collect()
+}
+
+/// The parts of a text that look like special tokens.
+fn tokens_in(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(from) = rest.find("<|").into_iter().chain(rest.find("<｜")).min() {
+        let inner = &rest[from + 1..];
+        let Some(end) = inner.find('>') else { break };
+        found.push(inner[..=end].to_owned());
+        found.last_mut().into_iter().for_each(|token: &mut String| token.insert(0, '<'));
+        rest = &inner[end + 1..];
+    }
+    found
+}
+
+/// Pushes a text as tokens: those of `special` as special ones, everything else one character at a time.
+fn read(parser: &dyn ChatParser, text: &str, special: &BTreeSet<String>, options: &Options) -> Message {
+    let mut stream = parser.stream(options);
+    let mut message = Message::default();
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        let token = special.iter().filter(|token| rest.starts_with(token.as_str())).max_by_key(|token| token.len());
+        let length = token.map_or(char.len_utf8(), |token| token.len());
+        stream.push_token(&rest[..length], token.is_some(), &mut |event| message.apply(&event));
+        rest = &rest[length..];
+    }
+    stream.finish(&mut |event| message.apply(&event));
+    message
+}
+
+fn parser(name: &str) -> Result<&'static dyn ChatParser, Failure> {
+    let mut parsers = unjinja_app::all().into_iter();
+    Ok(parsers.find(|parser| parser.info().name == name).ok_or_else(|| format!("{name} is not compiled in"))?)
+}
+
+/// Where all special tokens arrive as such, nothing is read otherwise than without them.
+#[test]
+fn tokens_are_read_like_their_text() -> Result<(), Failure> {
+    let mut with_tokens = 0;
+    for case in own_cases()? {
+        let Ok(output) = std::str::from_utf8(&case.output) else { continue };
+        let parser = unjinja_app::all()
+            .into_iter()
+            .find(|parser| parser.info().files.iter().any(|file| *file == *case.template));
+        let parser = parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
+        let special = special_tokens(parser);
+        with_tokens += usize::from(special.iter().any(|token| output.contains(token.as_str())));
+        let options = case.options.clone().markers_are_special(special.iter().cloned());
+        assert_eq!(read(parser, output, &special, &options), parser.parse(output.into(), &case.options), "{}", case.id);
+    }
+    assert!(with_tokens > 50, "{with_tokens} cases have special tokens");
+    Ok(())
+}
+
+/// A page that a model quotes may spell any special token.
+#[test]
+fn text_that_spells_special_tokens_is_text() -> Result<(), Failure> {
+    let mut tried = 0;
+    for parser in unjinja_app::all() {
+        let special = special_tokens(parser);
+        if special.is_empty() {
+            continue;
+        }
+        tried += 1;
+        let text = special.iter().fold("One".to_owned(), |text, token| text + token + " x " + token + "\n") + "two.";
+        let options = Options::new().markers_are_special(special);
+        let message = read(parser, &text, &BTreeSet::new(), &options);
+        let read = message.reasoning_content + &message.content;
+        assert_eq!((read.as_str(), message.tool_calls.len()), (text.as_str(), 0), "{}", parser.info().name);
+    }
+    assert!(tried > 10, "{tried} formats have special tokens");
+    Ok(())
+}
+
+#[test]
+fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
+    let parser = parser("quote_tokens")?;
+    let special = special_tokens(parser);
+    let options = Options::new().markers_are_special(special.iter().map(String::as_str).chain(["<|\"|>"]));
+    let mut stream = parser.stream(&options);
+    let mut message = Message::default();
+    for (text, is_special) in [
+        ("<|tool_call>", true),
+        ("call:run{code:", false),
+        ("<|\"|>", true),
+        ("say <|\"|>,x:1}<tool_call|>", false),
+        (" now", false),
+        ("<|\"|>", true),
+        ("}", false),
+        ("<tool_call|>", true),
+    ] {
+        stream.push_token(text, is_special, &mut |event| message.apply(&event));
+    }
+    stream.finish(&mut |event| message.apply(&event));
+    assert_eq!(message.tool_calls[0].arguments, r#"{"code": "say <|\"|>,x:1}<tool_call|> now"}"#);
+    assert!(message.tool_calls[0].complete && message.content.is_empty(), "{message:?}");
+    Ok(())
+}
+
+#[test]
+fn tokens_are_counted_by_channel() -> Result<(), Failure> {
+    let mut stream = parser("qwen3")?.stream(&Options::new());
+    for (text, special) in [("<think>", true), ("Hm", false), (",", false), ("</think>", true), ("Yes", false)] {
+        stream.push_token(text, special, &mut |_| {});
+    }
+    let counts = stream.token_counts();
+    assert_eq!((counts.reasoning, counts.content), (2, 1));
+    stream.reset();
+    assert_eq!(stream.token_counts().content, 0);
+    Ok(())
+}
