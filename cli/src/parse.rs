@@ -135,7 +135,9 @@ fn feed(parser: &dyn ChatParser, arguments: &Arguments, options: &Options, show:
     if !arguments.stream {
         let mut output = Vec::new();
         input.read_to_end(&mut output).map_err(|e| Failure::file(&arguments.output, e))?;
-        return show.message(&parser.parse(output.as_slice().into(), options));
+        let mut message = parser.parse(output.as_slice().into(), options);
+        message.note_stripped_tokens(parser.program(), options);
+        return show.message(&message);
     }
     let mut done = Ok(());
     let mut sink = |event: Event<'_>| {

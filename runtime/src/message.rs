@@ -9,9 +9,12 @@ mod borrowed;
 mod event;
 // Written by hand, because serde's derive would make every application compile syn.
 mod form;
+mod owned_event;
+mod stripped;
 
 pub use borrowed::{BorrowedMessage, BorrowedToolCall};
 pub use event::{Channel, Event};
+pub use owned_event::OwnedEvent;
 
 /// An assistant message.
 ///
@@ -81,6 +84,24 @@ impl ToolCall {
     /// # Errors
     /// If the arguments are not valid JSON, because the call is malformed or incomplete.
     pub fn arguments_value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(&self.arguments)
+    }
+
+    /// The arguments as a type of the application.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use unjinja_runtime::ToolCall;
+    ///
+    /// let call = ToolCall::new("get_weather", r#"{"city": "Paris"}"#);
+    /// let arguments: HashMap<String, String> = call.arguments_as()?;
+    /// assert_eq!(arguments["city"], "Paris");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the arguments are not valid JSON, or do not fit the type.
+    pub fn arguments_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.arguments)
     }
 
@@ -186,6 +207,9 @@ pub enum DiagnosticKind {
     RepeatedTool,
     /// The arguments are a text that holds JSON, and no JSON object. They were delivered as the JSON in the text.
     ArgumentsAsText,
+    /// The answer looks like a call whose special tokens were removed before it was parsed. The detail is the name of the tool,
+    /// and how the text goes on.
+    StrippedTokens,
 }
 
 impl fmt::Display for Diagnostic {
@@ -219,6 +243,11 @@ impl fmt::Display for Diagnostic {
             DiagnosticKind::ArgumentsAsText => {
                 f.write_str("the arguments are a text that holds JSON; the text was read")
             }
+            DiagnosticKind::StrippedTokens => write!(
+                f,
+                "the answer looks like a call without its special tokens ({detail:?}); have the server keep them, for example \
+                 with `skip_special_tokens: false`"
+            ),
             DiagnosticKind::SpecialToken => write!(f, "the answer holds the special token {detail:?}"),
             DiagnosticKind::NoCallsInFormat => {
                 f.write_str("tools were offered, but it is not known how calls are written in this format")

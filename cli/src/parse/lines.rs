@@ -68,13 +68,18 @@ impl Case {
     }
 
     fn answer(&self, parser: &dyn ChatParser) -> Map<String, Value> {
-        let Some(chunk) = self.chunk else { return row(&parser.parse(self.output.as_str().into(), &self.options)) };
         let mut message = Message::default();
-        let mut stream = parser.stream(&self.options);
-        for piece in self.output.as_bytes().chunks(chunk) {
-            stream.push_bytes(piece, &mut |event| message.apply(&event));
+        match self.chunk {
+            None => message = parser.parse(self.output.as_str().into(), &self.options),
+            Some(chunk) => {
+                let mut stream = parser.stream(&self.options);
+                for piece in self.output.as_bytes().chunks(chunk) {
+                    stream.push_bytes(piece, &mut |event| message.apply(&event));
+                }
+                stream.finish(&mut |event| message.apply(&event));
+            }
         }
-        stream.finish(&mut |event| message.apply(&event));
+        message.note_stripped_tokens(parser.program(), &self.options);
         row(&message)
     }
 }

@@ -239,14 +239,18 @@ impl Show for Document {
                 json!({"id": call.id, "name": call.name, "arguments": call.arguments, "complete": call.complete})
             })
             .collect();
-        output::json(&json!({
+        let mut document = json!({
             "message": {
                 "content": message.content,
                 "reasoning_content": message.reasoning_content,
                 "tool_calls": calls,
             },
             "diagnostics": message.diagnostics,
-        }))
+        });
+        if !message.unparsed.is_empty() {
+            document["message"]["unparsed"] = json!(message.unparsed);
+        }
+        output::json(&document)
     }
 }
 
@@ -255,23 +259,7 @@ pub(super) struct Events;
 
 impl Show for Events {
     fn event(&mut self, event: &Event<'_>) -> Done {
-        output::json_line(&match event {
-            Event::Reasoning(text) => json!({"event": "reasoning", "text": text}),
-            Event::Content(text) => json!({"event": "content", "text": text}),
-            Event::Unparsed(text) => json!({"event": "unparsed", "text": text}),
-            Event::ToolCallStart { index, name, id } => {
-                json!({"event": "tool_call_start", "index": index, "name": name, "id": id})
-            }
-            Event::ToolCallId { index, id } => json!({"event": "tool_call_id", "index": index, "id": id}),
-            Event::ToolCallArguments { index, json } => {
-                json!({"event": "tool_call_arguments", "index": index, "json": json})
-            }
-            Event::ToolCallEnd { index, complete } => {
-                json!({"event": "tool_call_end", "index": index, "complete": complete})
-            }
-            Event::Diagnostic(diagnostic) => json!({"event": "diagnostic", "diagnostic": diagnostic}),
-            _ => return Ok(()),
-        })
+        output::json_line(&json!(event))
     }
 
     fn end(&mut self) -> Done {

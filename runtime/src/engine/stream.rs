@@ -3,6 +3,8 @@
 //!
 //! It must not look at the text. Where the prompt already wrote a part of the turn, that part is read first.
 
+use std::fmt;
+
 use super::fast_path::FastPath;
 use super::input::{Chunk, Input};
 use super::io::Io;
@@ -86,6 +88,19 @@ impl TokenCounts {
 struct Run {
     memory: Memory,
     state: StateId,
+}
+
+impl<M: Machine> fmt::Debug for Stream<M> {
+    /// Where in the turn it is: the state, and the text that is not settled.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state =
+            self.machine.program().states.get(usize::from(self.core.run.state.0)).map_or("", |state| &*state.name);
+        f.debug_struct("Stream")
+            .field("state", &state)
+            .field("held", &String::from_utf8_lossy(&self.core.carry))
+            .field("finished", &self.core.finished)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine> Stream<M> {

@@ -118,7 +118,7 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 
 impl DiagnosticKind {
     /// Every kind.
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::UnknownTool,
         Self::MalformedArguments,
         Self::IncompleteCall,
@@ -135,6 +135,7 @@ impl DiagnosticKind {
         Self::UnknownArgument,
         Self::RepeatedTool,
         Self::ArgumentsAsText,
+        Self::StrippedTokens,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -155,6 +156,7 @@ impl DiagnosticKind {
             Self::UnknownArgument => "unknown_argument",
             Self::RepeatedTool => "repeated_tool",
             Self::ArgumentsAsText => "arguments_as_text",
+            Self::StrippedTokens => "stripped_tokens",
         }
     }
 }
