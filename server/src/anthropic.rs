@@ -1,0 +1,12 @@
+//! Anthropic's messages: reads requests, and writes events and messages.
+
+mod block;
+mod event;
+mod request;
+mod response;
+mod writer;
+
+pub use event::{BlockDelta, ContentBlock, EndDelta, MessageResponse, MessageUsage, StreamEvent};
+pub use request::MessagesRequest;
+pub use response::ResponseBuilder;
+pub use writer::EventWriter;

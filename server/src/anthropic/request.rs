@@ -1,0 +1,205 @@
+//! Reads a request to messages.
+
+use serde::{Deserialize, Deserializer, de};
+use serde_json::{Map, Value};
+use unjinja_runtime::Tools;
+
+use super::block::{messages, text};
+use crate::error::ApiError;
+use crate::needs::TemplateNeeds;
+use crate::place::{Place, parse};
+use crate::prepare::Prepared;
+use crate::request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, read_tools};
+
+/// A request to messages.
+///
+/// - Images, documents, tools that Anthropic runs (`web_search_…`), `mcp_servers`, `container`, and a last message of the
+///   assistant that is to be continued are refused by name.
+/// - `metadata`, `service_tier`, `cache_control` and `context_management` are ignored.
+/// - `temperature`, `top_p`, `top_k` and fields that are not known are passed on in [`Sampling::settings`].
+/// - Without `thinking`, the template decides.
+///
+/// ```
+/// use unjinja_server::TemplateNeeds;
+/// use unjinja_server::anthropic::MessagesRequest;
+///
+/// let request = MessagesRequest::from_json(br#"{
+///     "model": "m", "max_tokens": 10, "system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]
+/// }"#)?;
+/// let prepared = request.prepare(&TemplateNeeds::default())?;
+/// assert_eq!(prepared.context["messages"][0]["content"], "Be brief.");
+/// # Ok::<(), unjinja_server::ApiError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessagesRequest {
+    /// What the client asks for.
+    pub request: Request,
+}
+
+/// Fields that concern Anthropic's service and no model.
+const IGNORED: [&str; 6] =
+    ["cache_control", "context_management", "inference_geo", "metadata", "service_tier", "speed"];
+
+/// Fields that are read below.
+const READ: [&str; 11] = [
+    "chat_template_kwargs",
+    "max_tokens",
+    "messages",
+    "model",
+    "output_config",
+    "output_format",
+    "stop_sequences",
+    "stream",
+    "system",
+    "thinking",
+    "tool_choice",
+];
+
+impl MessagesRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// Status 400 if the body is not JSON, a field has another type than it must have, or a field is not supported. The error
+    /// names the field.
+    pub fn from_json(body: &[u8]) -> Result<Self, ApiError> {
+        Self::from_value(&parse(body)?)
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// As [`from_json`](Self::from_json).
+    pub fn from_value(value: &Value) -> Result<Self, ApiError> {
+        let root = Place::root(value);
+        let fields = root.object()?;
+        for (key, what) in [("mcp_servers", "MCP servers are"), ("container", "containers are")] {
+            if let Some(place) =
+                root.get(key).filter(|place| place.value.as_array().is_none_or(|list| !list.is_empty()))
+            {
+                return Err(place.unsupported(what, "leave it out"));
+            }
+        }
+        let max_tokens = root.get_count("max_tokens", 1)?;
+        if max_tokens.is_none() {
+            return Err(ApiError::invalid("max_tokens", "this is missing", "give the most tokens to write"));
+        }
+        let (tool_choice, parallel_tool_calls) = tool_choice(&root)?;
+        let effort = root.get("output_config").map_or(Ok(None), |place| place.get_text("effort"))?;
+        let settings = fields.iter().filter(|(key, value)| {
+            let key = key.as_str();
+            !READ.contains(&key) && !IGNORED.contains(&key) && key != "tools" && !value.is_null()
+        });
+        let request = Request {
+            model: root.get_text("model")?.unwrap_or_default().to_owned(),
+            messages: conversation(&root)?,
+            tools: tools(&root)?,
+            tool_choice,
+            parallel_tool_calls,
+            response_format: response_format(&root)?,
+            thinking: thinking(&root)?,
+            reasoning_effort: effort.map(str::to_owned),
+            template_variables: match root.get("chat_template_kwargs") {
+                None => Map::new(),
+                Some(place) => place.object()?.clone(),
+            },
+            sampling: Sampling {
+                max_tokens,
+                stop: root
+                    .get_list("stop_sequences")?
+                    .iter()
+                    .map(|one| one.text().map(str::to_owned))
+                    .collect::<Result<_, _>>()?,
+                settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            },
+            stream: root.get_bool("stream")?.unwrap_or(false),
+        };
+        Ok(Self { request })
+    }
+
+    /// What rendering, parsing and sampling need for this request.
+    ///
+    /// # Errors
+    /// As [`Request::prepare`].
+    pub fn prepare(&self, needs: &TemplateNeeds) -> Result<Prepared, ApiError> {
+        let mut prepared = self.request.prepare(needs)?;
+        prepared.call_ids = prepared.call_ids.prefix("toolu_");
+        Ok(prepared)
+    }
+}
+
+impl<'de> Deserialize<'de> for MessagesRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_value(&Value::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+fn conversation(root: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> {
+    let mut all = Vec::new();
+    if let Some(system) = root.get("system") {
+        all.push(ChatMessage::new(Role::System, text(&system)?));
+    }
+    let list = root.need("messages", "the conversation")?.list()?;
+    let Some(last) = list.last() else {
+        return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
+    };
+    for place in &list {
+        all.extend(messages(place)?);
+    }
+    if all.last().is_some_and(|message| message.role == Role::Assistant) {
+        return Err(
+            last.unsupported("a message of the assistant that is to be continued is", "end with a user message")
+        );
+    }
+    Ok(all)
+}
+
+fn tools(root: &Place<'_>) -> Result<Tools, ApiError> {
+    let Some(place) = root.get("tools") else { return Ok(Tools::empty()) };
+    for tool in place.list()? {
+        if let Some(kind) = tool.get("type").filter(|kind| kind.value != "custom") {
+            return Err(kind.unsupported("tools that are no functions of the client are", "leave them out"));
+        }
+    }
+    read_tools(place.value)
+}
+
+/// The choice, and whether more than one call may be made.
+fn tool_choice(root: &Place<'_>) -> Result<(ToolChoice, Option<bool>), ApiError> {
+    let Some(place) = root.get("tool_choice") else { return Ok((ToolChoice::Auto, None)) };
+    place.object()?;
+    let kind = place.need("type", "auto, any, tool or none")?;
+    let choice = match kind.text()? {
+        "auto" => ToolChoice::Auto,
+        "any" => ToolChoice::Required,
+        "none" => ToolChoice::None,
+        "tool" => ToolChoice::Named(place.need("name", "the tool's name")?.text()?.to_owned()),
+        _ => return Err(kind.unknown("auto, any, tool, none")),
+    };
+    Ok((choice, place.get_bool("disable_parallel_tool_use")?.map(|off| !off)))
+}
+
+fn thinking(root: &Place<'_>) -> Result<Option<bool>, ApiError> {
+    let Some(place) = root.get("thinking") else { return Ok(None) };
+    place.object()?;
+    let kind = place.need("type", "enabled, disabled or adaptive")?;
+    match kind.text()? {
+        "enabled" | "adaptive" => Ok(Some(true)),
+        "disabled" => Ok(Some(false)),
+        _ => Err(kind.unknown("enabled, disabled, adaptive")),
+    }
+}
+
+/// `output_config.format`, or `output_format` as it was called before.
+fn response_format(root: &Place<'_>) -> Result<ResponseFormat, ApiError> {
+    let format = root.get("output_config").and_then(|place| place.get("format")).or_else(|| root.get("output_format"));
+    let Some(place) = format else { return Ok(ResponseFormat::Text) };
+    place.object()?;
+    let kind = place.need("type", "json_schema")?;
+    match kind.text()? {
+        "json_schema" => {
+            let schema = place.need("schema", "the JSON schema")?;
+            Ok(ResponseFormat::JsonSchema(Value::Object(schema.object()?.clone())))
+        }
+        _ => Err(kind.unknown("json_schema")),
+    }
+}

@@ -1,0 +1,167 @@
+//! The calls of a stream: when each is announced, under which id, and how much of its arguments can be sent. Both APIs write
+//! what this module says.
+
+use unjinja_runtime::Event;
+
+use crate::arguments::{ArgumentStream, Ending};
+use crate::ids::{CallIds, ModelIds};
+
+/// Something to write about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallPiece {
+    /// A call begins.
+    Start { index: usize, id: String, name: String },
+    /// More of its arguments.
+    Arguments { index: usize, json: String },
+    /// It is over.
+    End { index: usize },
+}
+
+/// Follows the calls of one turn.
+#[derive(Debug)]
+pub(crate) struct CallWriter {
+    ids: CallIds,
+    /// What is done with arguments that are no JSON; nothing unless this says so.
+    ending: Option<Ending>,
+    calls: Vec<Call>,
+}
+
+#[derive(Debug)]
+struct Call {
+    name: String,
+    /// The id that the model wrote, until the call is announced.
+    written: Option<String>,
+    announced: bool,
+    /// Arguments that wait for the announcement.
+    waiting: String,
+    stream: Option<ArgumentStream>,
+    over: bool,
+}
+
+impl CallWriter {
+    pub(crate) fn new(ids: CallIds) -> Self {
+        Self { ids, ending: None, calls: Vec::new() }
+    }
+
+    /// What is done with arguments that are no JSON.
+    pub(crate) fn ending(mut self, ending: Ending) -> Self {
+        self.ending = Some(ending);
+        self
+    }
+
+    /// Whether there was a call.
+    pub(crate) fn called(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// What to write for an event.
+    pub(crate) fn event(&mut self, event: &Event<'_>) -> Vec<CallPiece> {
+        let mut pieces = Vec::new();
+        match event {
+            Event::ToolCallStart { name, id, .. } => {
+                let index = self.calls.len();
+                self.calls.push(Call {
+                    name: (*name).to_owned(),
+                    written: id.map(str::to_owned),
+                    announced: false,
+                    waiting: String::new(),
+                    stream: self.ending.map(ArgumentStream::new),
+                    over: false,
+                });
+                if id.is_some() || self.ids.model_ids() == ModelIds::WithName {
+                    self.announce(index, &mut pieces);
+                }
+            }
+            Event::ToolCallId { index, id } => {
+                // A call that was announced keeps its id: clients have it already.
+                if let Some(call) = self.calls.get_mut(*index).filter(|call| !call.announced) {
+                    call.written = Some((*id).to_owned());
+                    self.announce(*index, &mut pieces);
+                }
+            }
+            Event::ToolCallArguments { index, json } => self.arguments(*index, json, &mut pieces),
+            Event::ToolCallEnd { index, complete } => self.end(*index, *complete, &mut pieces),
+            _ => {}
+        }
+        pieces
+    }
+
+    /// Ends the calls that are still open.
+    pub(crate) fn finish(&mut self) -> Vec<CallPiece> {
+        let mut pieces = Vec::new();
+        for index in 0..self.calls.len() {
+            self.end(index, false, &mut pieces);
+        }
+        pieces
+    }
+
+    fn arguments(&mut self, index: usize, json: &str, pieces: &mut Vec<CallPiece>) {
+        if self.ids.model_ids() != ModelIds::AfterArguments {
+            self.announce(index, pieces);
+        }
+        let Some(call) = self.calls.get_mut(index).filter(|call| !call.over) else { return };
+        let text = call.stream.as_mut().map_or(json, |stream| stream.push(json));
+        if call.announced {
+            pieces.extend(arguments(index, text));
+        } else {
+            call.waiting.push_str(text);
+        }
+    }
+
+    fn end(&mut self, index: usize, complete: bool, pieces: &mut Vec<CallPiece>) {
+        self.announce(index, pieces);
+        let Some(call) = self.calls.get_mut(index).filter(|call| !call.over) else { return };
+        call.over = true;
+        if let Some(stream) = call.stream.take() {
+            pieces.extend(arguments(index, &stream.finish(complete)));
+        }
+        pieces.push(CallPiece::End { index });
+    }
+
+    /// Announces a call, unless that was done, and sends the arguments that waited for it.
+    fn announce(&mut self, index: usize, pieces: &mut Vec<CallPiece>) {
+        let Some(call) = self.calls.get_mut(index).filter(|call| !call.announced) else { return };
+        call.announced = true;
+        let id = self.ids.next(&call.name, call.written.as_deref());
+        pieces.push(CallPiece::Start { index, id, name: call.name.clone() });
+        pieces.extend(arguments(index, &std::mem::take(&mut call.waiting)));
+    }
+}
+
+fn arguments(index: usize, text: &str) -> Option<CallPiece> {
+    (!text.is_empty()).then(|| CallPiece::Arguments { index, json: text.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::CallIdShape;
+
+    /// A call whose id comes behind its arguments.
+    fn pieces(model_ids: ModelIds) -> Vec<CallPiece> {
+        let mut writer = CallWriter::new(CallIds::new(CallIdShape::Counted).written(model_ids));
+        let events = [
+            Event::ToolCallStart { index: 0, name: "f", id: None },
+            Event::ToolCallArguments { index: 0, json: "{}" },
+            Event::ToolCallId { index: 0, id: "late" },
+            Event::ToolCallEnd { index: 0, complete: true },
+        ];
+        let mut pieces: Vec<CallPiece> = events.iter().flat_map(|event| writer.event(event)).collect();
+        pieces.extend(writer.finish());
+        pieces
+    }
+
+    #[test]
+    fn a_late_id_is_waited_for_where_the_format_writes_it() {
+        let expected = |id: &str| {
+            vec![
+                CallPiece::Start { index: 0, id: id.to_owned(), name: "f".to_owned() },
+                CallPiece::Arguments { index: 0, json: "{}".to_owned() },
+                CallPiece::End { index: 0 },
+            ]
+        };
+        assert_eq!(pieces(ModelIds::AfterArguments), expected("late"));
+        assert_eq!(pieces(ModelIds::BeforeArguments), expected("0"));
+        assert_eq!(pieces(ModelIds::WithName), expected("0"));
+    }
+}

@@ -1,0 +1,56 @@
+//! Why an output ended, and what it cost: what the server that ran the model says, for both APIs.
+
+use serde::{Deserialize, Serialize};
+
+/// Why the output ended, as the server that ran the model says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Finish {
+    /// The model ended its turn.
+    #[default]
+    Stop,
+    /// A stop sequence of the request was written. The text is empty if it is not known which.
+    StopSequence(String),
+    /// The limit of tokens or of the context was reached.
+    Length,
+    /// A filter ended the output.
+    ContentFilter,
+}
+
+impl Finish {
+    /// What a server's `finish_reason` means. A reason that is not known counts as [`Finish::Stop`].
+    ///
+    /// ```
+    /// use unjinja_server::Finish;
+    ///
+    /// assert_eq!(Finish::from_reason("length"), Finish::Length);
+    /// assert_eq!(Finish::from_reason("eos_token"), Finish::Stop);
+    /// ```
+    pub fn from_reason(reason: &str) -> Self {
+        match reason {
+            "length" | "max_tokens" | "limit" => Self::Length,
+            "content_filter" => Self::ContentFilter,
+            "stop_sequence" | "word" => Self::StopSequence(String::new()),
+            _ => Self::Stop,
+        }
+    }
+}
+
+/// How many tokens a turn took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub input: u64,
+    /// Tokens that the model wrote.
+    pub output: u64,
+    /// Tokens of the prompt that came from a cache, if known.
+    pub cached: Option<u64>,
+    /// Tokens of the reasoning, if known.
+    pub reasoning: Option<u64>,
+}
+
+impl Usage {
+    /// Tokens of the prompt and of the output.
+    pub fn new(input: u64, output: u64) -> Self {
+        Self { input, output, ..Self::default() }
+    }
+}

@@ -1,0 +1,182 @@
+//! Ids of responses and calls. An id of a call must not occur twice in a conversation, and some templates accept only ids
+//! of a certain shape.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The shape that a template needs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum CallIdShape {
+    /// Any text: the id has the form that the API itself uses, such as `call_` and 24 letters and digits.
+    #[default]
+    Free,
+    /// Nine letters and digits. Templates that check ids accept these.
+    Nine,
+    /// A number that counts all calls of the conversation from 0, because the template counts them too.
+    Counted,
+    /// The function's name in the middle: `functions.NAME:0`. The number counts all calls of the conversation.
+    Named {
+        /// Text before the name.
+        prefix: String,
+        /// Text between the name and the number.
+        suffix: String,
+    },
+}
+
+/// When a model of this format writes the id of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ModelIds {
+    /// Never, or together with the name. A call can be announced as soon as its name is known.
+    #[default]
+    WithName,
+    /// Between the name and the arguments. A call is announced with its first argument.
+    BeforeArguments,
+    /// After the arguments. A call is announced when it ends, for an id cannot be changed once it was sent.
+    AfterArguments,
+}
+
+/// The ids of the calls of one turn.
+///
+/// ```
+/// use unjinja_server::{CallIds, CallIdShape};
+///
+/// let shape = CallIdShape::Named { prefix: "functions.".into(), suffix: ":".into() };
+/// let mut ids = CallIds::new(shape).after(["functions.now:0"]);
+/// assert_eq!(ids.next("now", None), "functions.now:1");
+/// // An id that the model wrote is kept, unless the conversation has it already.
+/// assert_eq!(ids.next("run", Some("functions.run:7")), "functions.run:7");
+/// assert_eq!(ids.next("now", Some("functions.now:0")), "functions.now:3");
+/// ```
+#[derive(Debug, Clone)]
+pub struct CallIds {
+    shape: CallIdShape,
+    model_ids: ModelIds,
+    prefix: &'static str,
+    used: HashSet<String>,
+    /// How many calls there are so far.
+    calls: usize,
+}
+
+impl CallIds {
+    /// Ids of this shape, for a conversation without calls.
+    pub fn new(shape: CallIdShape) -> Self {
+        Self { shape, model_ids: ModelIds::default(), prefix: "call_", used: HashSet::new(), calls: 0 }
+    }
+
+    /// The same for a conversation with these ids. Calls without an id count as well; pass an empty text for them.
+    pub fn after<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
+        for id in ids {
+            self.used.insert(id.into());
+            self.calls += 1;
+        }
+        self
+    }
+
+    /// What [`CallIdShape::Free`] ids begin with: `call_` unless this says otherwise.
+    pub fn prefix(mut self, prefix: &'static str) -> Self {
+        self.prefix = prefix;
+        self
+    }
+
+    /// When the model writes ids.
+    pub fn written(mut self, model_ids: ModelIds) -> Self {
+        self.model_ids = model_ids;
+        self
+    }
+
+    /// When the model writes ids.
+    pub fn model_ids(&self) -> ModelIds {
+        self.model_ids
+    }
+
+    /// The id of the next call. `written` is the one that the model wrote; it is kept unless it is empty or was used before.
+    pub fn next(&mut self, name: &str, written: Option<&str>) -> String {
+        let number = self.calls;
+        self.calls += 1;
+        let mut id = written.unwrap_or_default().to_owned();
+        let mut attempt = number;
+        while id.is_empty() || self.used.contains(&id) {
+            id = match &self.shape {
+                CallIdShape::Free => unique_id(self.prefix),
+                CallIdShape::Nine => random_text(9),
+                CallIdShape::Counted => attempt.to_string(),
+                CallIdShape::Named { prefix, suffix } => format!("{prefix}{name}{suffix}{attempt}"),
+            };
+            attempt += 1;
+        }
+        self.used.insert(id.clone());
+        id
+    }
+}
+
+/// An id that no other has: the prefix and 24 letters and digits.
+///
+/// ```
+/// use unjinja_server::unique_id;
+///
+/// assert_ne!(unique_id("chatcmpl-"), unique_id("chatcmpl-"));
+/// assert_eq!(unique_id("msg_").len(), "msg_".len() + 24);
+/// ```
+pub fn unique_id(prefix: &str) -> String {
+    format!("{prefix}{}", random_text(24))
+}
+
+/// Seconds since 1970: OpenAI's `created`.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Random letters and digits. The keys of [`RandomState`] come from the operating system, the counter tells calls of one
+/// process apart, and its id tells processes apart that were forked.
+fn random_text(length: usize) -> String {
+    const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let mut bits = RandomState::new().hash_one((count, time, std::process::id()));
+        // Ten letters hold 59 of the 64 bits.
+        for _ in 0..10.min(length - text.len()) {
+            text.push(char::from(LETTERS[usize::try_from(bits % 62).unwrap_or_default()]));
+            bits /= 62;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_across_turns_and_threads() {
+        let turns = || (0..500).map(|_| CallIds::new(CallIdShape::Free).next("f", None)).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(turns)).collect();
+        let ids: Vec<String> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 2000);
+        assert!(ids.iter().all(|id| id.len() == 29 && id.starts_with("call_")));
+    }
+
+    #[test]
+    fn ids_take_the_shape_of_the_template() {
+        let mut nine = CallIds::new(CallIdShape::Nine);
+        let id = nine.next("f", None);
+        assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+        assert_eq!(nine.next("f", Some("abc")), "abc");
+        assert_ne!(nine.next("f", Some("abc")), "abc");
+        let mut counted = CallIds::new(CallIdShape::Counted).after(["0", "1"]);
+        assert_eq!((counted.next("f", Some("0")), counted.next("f", None)), ("2".to_owned(), "3".to_owned()));
+        assert!(CallIds::new(CallIdShape::Free).prefix("toolu_").next("f", Some("")).starts_with("toolu_"));
+    }
+
+    #[test]
+    fn a_number_that_is_taken_is_passed_over() {
+        let shape = CallIdShape::Named { prefix: "functions.".into(), suffix: ":".into() };
+        // One call so far, but its id has a later number.
+        let mut ids = CallIds::new(shape).after(["functions.f:1"]);
+        assert_eq!(ids.next("f", None), "functions.f:2");
+    }
+}

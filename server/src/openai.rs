@@ -1,0 +1,15 @@
+//! OpenAI's chat completions: reads requests, and writes chunks and completions.
+
+mod chunk;
+mod completion;
+mod message;
+mod request;
+mod writer;
+
+pub use chunk::{
+    ChatCompletionChunk, ChunkChoice, CompletionTokens, CompletionUsage, Delta, FunctionDelta, PromptTokens,
+    ReasoningName, ToolCallDelta,
+};
+pub use completion::{ChatCompletion, CompletionChoice, CompletionMessage};
+pub use request::ChatRequest;
+pub use writer::ChunkWriter;

@@ -1,0 +1,139 @@
+//! Writes a whole message as a completion.
+
+use serde::Serialize;
+use serde::ser::SerializeMap;
+use unjinja_runtime::{Diagnostic, Message};
+
+use super::chunk::{CompletionUsage, ReasoningName, reason};
+use crate::arguments::Ending;
+use crate::finish::{Finish, Usage};
+use crate::ids::{CallIds, now, unique_id};
+
+/// A whole completion.
+///
+/// ```
+/// use unjinja_runtime::{Message, ToolCall};
+/// use unjinja_server::openai::ChatCompletion;
+/// use unjinja_server::{CallIdShape, CallIds, Finish, Usage};
+///
+/// let message = Message { tool_calls: vec![ToolCall::new("now", "{}")], ..Message::default() };
+/// let mut ids = CallIds::new(CallIdShape::Free);
+/// let completion = ChatCompletion::new("my-model", message, &mut ids, &Finish::Stop).usage(Usage::new(10, 4));
+/// let json = serde_json::to_value(&completion)?;
+/// assert_eq!(json["choices"][0]["finish_reason"], "tool_calls");
+/// assert!(json["choices"][0]["message"]["tool_calls"][0]["id"].as_str().is_some_and(|id| id.starts_with("call_")));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChatCompletion {
+    /// The id of the response.
+    pub id: String,
+    /// `chat.completion`.
+    pub object: &'static str,
+    /// When the response was made, in seconds since 1970.
+    pub created: u64,
+    /// The model's name.
+    pub model: String,
+    /// One choice.
+    pub choices: Vec<CompletionChoice>,
+    /// The usage, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<CompletionUsage>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CompletionChoice {
+    /// Always 0.
+    pub index: u32,
+    /// The message.
+    pub message: CompletionMessage,
+    /// Why the output ended.
+    pub finish_reason: &'static str,
+    /// Always null.
+    pub logprobs: Option<()>,
+}
+
+/// A message with the fields that OpenAI's clients expect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompletionMessage {
+    /// The message. Its calls have ids.
+    pub message: Message,
+    /// The name of the reasoning.
+    pub reasoning: ReasoningName,
+    /// Whether the diagnostics are written.
+    pub write_diagnostics: bool,
+}
+
+impl ChatCompletion {
+    /// The completion for a message. Its calls get ids, in their order.
+    pub fn new(model: impl Into<String>, mut message: Message, call_ids: &mut CallIds, finish: &Finish) -> Self {
+        for call in &mut message.tool_calls {
+            call.id = Some(call_ids.next(&call.name, call.id.as_deref()));
+        }
+        let finish_reason = reason(finish, !message.tool_calls.is_empty());
+        let message = CompletionMessage { message, reasoning: ReasoningName::default(), write_diagnostics: false };
+        Self {
+            id: unique_id("chatcmpl-"),
+            object: "chat.completion",
+            created: now(),
+            model: model.into(),
+            choices: vec![CompletionChoice { index: 0, message, finish_reason, logprobs: None }],
+            usage: None,
+        }
+    }
+
+    /// Adds the usage.
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage.into());
+        self
+    }
+
+    /// The name of the reasoning.
+    pub fn reasoning(mut self, name: ReasoningName) -> Self {
+        for choice in &mut self.choices {
+            choice.message.reasoning = name;
+        }
+        self
+    }
+
+    /// Closes the arguments of calls that were cut short, so that they are JSON.
+    pub fn close_arguments(mut self) -> Self {
+        for call in self.choices.iter_mut().flat_map(|choice| &mut choice.message.message.tool_calls) {
+            call.arguments = Ending::CloseIncomplete.whole(&call.arguments, call.complete);
+        }
+        self
+    }
+
+    /// Writes the diagnostics, in a field `diagnostics` of the message.
+    pub fn diagnostics(mut self) -> Self {
+        for choice in &mut self.choices {
+            choice.message.write_diagnostics = true;
+        }
+        self
+    }
+}
+
+impl Serialize for CompletionMessage {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Message { reasoning_content, content, tool_calls, unparsed, diagnostics } = &self.message;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("role", "assistant")?;
+        let content = (!content.is_empty() || tool_calls.is_empty()).then_some(content);
+        map.serialize_entry("content", &content)?;
+        map.serialize_entry("refusal", &None::<()>)?;
+        if !reasoning_content.is_empty() {
+            map.serialize_entry(self.reasoning.field(), reasoning_content)?;
+        }
+        if !tool_calls.is_empty() {
+            map.serialize_entry("tool_calls", tool_calls)?;
+        }
+        if !unparsed.is_empty() {
+            map.serialize_entry("unparsed", unparsed)?;
+        }
+        if self.write_diagnostics && !diagnostics.is_empty() {
+            map.serialize_entry::<str, Vec<Diagnostic>>("diagnostics", diagnostics)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,105 @@
+//! Reads the messages of a request to chat completions.
+
+use serde_json::Value;
+use unjinja_runtime::ToolCall;
+
+use crate::error::ApiError;
+use crate::place::Place;
+use crate::request::{ChatMessage, Role};
+
+/// What a client is told where it sends something else than text.
+const ONLY_TEXT: &str = "send text parts only";
+
+/// One message. `before` are the messages that precede it.
+pub(super) fn message(place: &Place<'_>, before: &[ChatMessage]) -> Result<ChatMessage, ApiError> {
+    place.object()?;
+    let role_place = place.need("role", "the role of the message")?;
+    let role = match role_place.text()? {
+        "system" | "developer" => Role::System,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" | "function" => Role::Tool,
+        _ => return Err(role_place.unknown("system, developer, user, assistant, tool")),
+    };
+    if let Some(legacy) = place.get("function_call") {
+        return Err(legacy.unsupported("a legacy function call is", "send `tool_calls`"));
+    }
+    if let Some(audio) = place.get("audio") {
+        return Err(audio.unsupported("audio is", ONLY_TEXT));
+    }
+    let mut message = ChatMessage { role, name: place.get_text("name")?.map(str::to_owned), ..ChatMessage::default() };
+    message.content = content(place, role)?;
+    if role == Role::Assistant {
+        let reasoning = place.get_text("reasoning_content")?.filter(|text| !text.is_empty());
+        let reasoning = match reasoning {
+            Some(text) => Some(text),
+            None => place.get_text("reasoning")?,
+        };
+        message.reasoning = reasoning.unwrap_or_default().to_owned();
+        message.tool_calls = place.get_list("tool_calls")?.iter().map(call).collect::<Result<_, _>>()?;
+        return Ok(message);
+    }
+    if message.content.is_none() {
+        let next = "give a string or a list of text parts";
+        return Err(ApiError::invalid(&place.path_of("content"), "this is missing", next));
+    }
+    if role == Role::Tool {
+        message.tool_call_id = place.get_text("tool_call_id")?.map(str::to_owned);
+        if role_place.value == "function" {
+            // The old role names the function and no call.
+            let calls = before.iter().rev().flat_map(|message| message.tool_calls.iter().rev());
+            let last = calls.into_iter().find(|call| message.name.as_deref() == Some(&call.name));
+            message.tool_call_id = last.and_then(|call| call.id.clone());
+        } else if message.tool_call_id.is_none() {
+            return Err(place.need("tool_call_id", "the id of the call that this answers").err().unwrap_or_else(
+                || ApiError::invalid(&place.path_of("tool_call_id"), "this is missing", "give the id of the call"),
+            ));
+        }
+    }
+    Ok(message)
+}
+
+/// The content: a text, or the texts of the parts. The parts of an assistant are one text that was cut; those of others are
+/// passages, and stand on lines of their own.
+fn content(place: &Place<'_>, role: Role) -> Result<Option<String>, ApiError> {
+    let Some(content) = place.get("content") else { return Ok(None) };
+    let parts = match content.value {
+        Value::String(text) => return Ok(Some(text.clone())),
+        Value::Array(_) => content.list()?,
+        _ => return Err(content.expected("a string or a list of parts")),
+    };
+    let texts: Vec<&str> = parts.iter().map(part).collect::<Result<_, _>>()?;
+    Ok(Some(texts.join(if role == Role::Assistant { "" } else { "\n" })))
+}
+
+fn part<'v>(part: &Place<'v>) -> Result<&'v str, ApiError> {
+    part.object()?;
+    let kind = part.need("type", "the type of the part")?;
+    match kind.text()? {
+        "text" => part.need("text", "the text of the part")?.text(),
+        "refusal" => part.need("refusal", "the text of the refusal")?.text(),
+        "image_url" => Err(part.unsupported("images (`image_url`) are", ONLY_TEXT)),
+        "input_audio" => Err(part.unsupported("audio (`input_audio`) is", ONLY_TEXT)),
+        "file" => Err(part.unsupported("files (`file`) are", ONLY_TEXT)),
+        "video_url" => Err(part.unsupported("videos (`video_url`) are", ONLY_TEXT)),
+        _ => Err(kind.unknown("text, refusal")),
+    }
+}
+
+fn call(place: &Place<'_>) -> Result<ToolCall, ApiError> {
+    place.object()?;
+    if let Some(kind) = place.get("type").filter(|kind| kind.value != "function") {
+        return Err(kind.unsupported("calls of other types than `function` are", "leave them out"));
+    }
+    let function = place.need("function", "the function that was called")?;
+    function.object()?;
+    let arguments = match function.get("arguments") {
+        None => "{}".to_owned(),
+        Some(Place { value: Value::String(text), .. }) if text.trim().is_empty() => "{}".to_owned(),
+        Some(Place { value: Value::String(text), .. }) => text.clone(),
+        Some(place) => Value::Object(place.object()?.clone()).to_string(),
+    };
+    let mut call = ToolCall::new(function.need("name", "the function's name")?.text()?, arguments);
+    call.id = place.get_text("id")?.map(str::to_owned);
+    Ok(call)
+}

@@ -1,0 +1,276 @@
+//! Reads a request to chat completions.
+
+use serde::{Deserialize, Deserializer, de};
+use serde_json::{Map, Value, json};
+use unjinja_runtime::Tools;
+
+use super::message::message;
+use crate::error::ApiError;
+use crate::needs::TemplateNeeds;
+use crate::place::{Place, parse};
+use crate::prepare::Prepared;
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, read_tools};
+
+/// A request to chat completions.
+///
+/// - `n` above 1, `logprobs`, `audio`, images, files, `web_search_options` and the legacy `functions` and `function_call` are
+///   refused by name.
+/// - `store`, `metadata`, `user`, `service_tier` and other fields that concern OpenAI's service are ignored.
+/// - All other fields that are not described here are settings of the sampler, such as `top_k`. They are passed on in
+///   [`Sampling::settings`].
+///
+/// ```
+/// use unjinja_server::TemplateNeeds;
+/// use unjinja_server::openai::ChatRequest;
+///
+/// let request = ChatRequest::from_json(br#"{
+///     "model": "m", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5, "max_tokens": 10
+/// }"#)?;
+/// let prepared = request.prepare(&TemplateNeeds::default())?;
+/// assert_eq!(prepared.context["messages"][0]["content"], "Hi");
+/// assert_eq!(prepared.sampling.max_tokens, Some(10));
+/// # Ok::<(), unjinja_server::ApiError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatRequest {
+    /// What the client asks for.
+    pub request: Request,
+    /// `stream_options.include_usage`: the stream ends with the usage.
+    pub include_usage: bool,
+}
+
+/// Fields that concern OpenAI's service and no model.
+const IGNORED: [&str; 10] = [
+    "metadata",
+    "modalities",
+    "moderation",
+    "prediction",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "user",
+];
+
+/// Fields that are read below.
+const READ: [&str; 20] = [
+    "chat_template_kwargs",
+    "continue_final_message",
+    "add_generation_prompt",
+    "logprobs",
+    "top_logprobs",
+    "max_completion_tokens",
+    "max_tokens",
+    "messages",
+    "model",
+    "n",
+    "parallel_tool_calls",
+    "reasoning_effort",
+    "reasoning",
+    "response_format",
+    "stop",
+    "stream",
+    "stream_options",
+    "tool_choice",
+    "tools",
+    "verbosity",
+];
+
+impl ChatRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// Status 400 if the body is not JSON, a field has another type than it must have, or a field is not supported. The error
+    /// names the field.
+    pub fn from_json(body: &[u8]) -> Result<Self, ApiError> {
+        Self::from_value(&parse(body)?)
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// As [`from_json`](Self::from_json).
+    pub fn from_value(value: &Value) -> Result<Self, ApiError> {
+        let root = Place::root(value);
+        let fields = root.object()?;
+        refuse(&root)?;
+        let mut messages = Vec::new();
+        for place in root.need("messages", "the conversation")?.list()? {
+            messages.push(message(&place, &messages)?);
+        }
+        if messages.is_empty() {
+            return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
+        }
+        let max = root.get_count("max_completion_tokens", 1)?.or(root.get_count("max_tokens", 1)?);
+        let settings = fields.iter().filter(|(key, value)| {
+            !READ.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()) && !value.is_null()
+        });
+        let request = Request {
+            model: root.get_text("model")?.unwrap_or_default().to_owned(),
+            messages,
+            tools: tools(&root)?,
+            tool_choice: tool_choice(&root)?,
+            parallel_tool_calls: root.get_bool("parallel_tool_calls")?,
+            response_format: response_format(&root)?,
+            thinking: None,
+            reasoning_effort: reasoning_effort(&root)?,
+            template_variables: match root.get("chat_template_kwargs") {
+                None => Map::new(),
+                Some(place) => place.object()?.clone(),
+            },
+            sampling: Sampling {
+                max_tokens: max,
+                stop: stop(&root)?,
+                settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            },
+            stream: root.get_bool("stream")?.unwrap_or(false),
+        };
+        let stream_options = root.get("stream_options");
+        let include_usage = stream_options.map_or(Ok(None), |place| place.get_bool("include_usage"))?.unwrap_or(false);
+        Ok(Self { request, include_usage })
+    }
+
+    /// What rendering, parsing and sampling need for this request.
+    ///
+    /// # Errors
+    /// As [`Request::prepare`].
+    pub fn prepare(&self, needs: &TemplateNeeds) -> Result<Prepared, ApiError> {
+        self.request.prepare(needs)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChatRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_value(&Value::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// Refuses what is not supported.
+fn refuse(root: &Place<'_>) -> Result<(), ApiError> {
+    if let Some(n) = root.get_count("n", 1)?.filter(|n| *n > 1) {
+        return Err(ApiError::unsupported("n", format!("{n} choices are not supported"), "send as many requests"));
+    }
+    for (key, next) in [("functions", "send `tools`"), ("function_call", "send `tool_choice`")] {
+        if let Some(place) = root.get(key) {
+            return Err(place.unsupported("the legacy form is", next));
+        }
+    }
+    for (key, what) in [("audio", "audio is"), ("web_search_options", "web search is"), ("best_of", "this is")] {
+        if let Some(place) = root.get(key) {
+            return Err(place.unsupported(what, "leave it out"));
+        }
+    }
+    for place in root.get_list("modalities")? {
+        if place.value != "text" {
+            return Err(place.unsupported("other output than text is", "leave it out"));
+        }
+    }
+    for key in ["logprobs", "top_logprobs", "continue_final_message"] {
+        if let Some(place) = root.get(key).filter(|place| place.value != &json!(false) && place.value != &json!(0)) {
+            return Err(place.unsupported("this is", "leave it out"));
+        }
+    }
+    if let Some(place) = root.get("add_generation_prompt").filter(|place| place.value == &json!(false)) {
+        return Err(place.unsupported("a prompt that opens no turn is", "leave it out"));
+    }
+    Ok(())
+}
+
+fn tools(root: &Place<'_>) -> Result<Tools, ApiError> {
+    let Some(place) = root.get("tools") else { return Ok(Tools::empty()) };
+    for tool in place.list()? {
+        if let Some(kind) = tool.get("type").filter(|kind| kind.value != "function") {
+            return Err(kind.unsupported("tools of other types than `function` are", "leave them out"));
+        }
+    }
+    read_tools(place.value)
+}
+
+fn tool_choice(root: &Place<'_>) -> Result<ToolChoice, ApiError> {
+    const KNOWN: &str = "none, auto, required, {\"type\": \"function\", …}, {\"type\": \"allowed_tools\", …}";
+    let Some(place) = root.get("tool_choice") else { return Ok(ToolChoice::Auto) };
+    if let Value::String(word) = place.value {
+        return match word.as_str() {
+            "none" => Ok(ToolChoice::None),
+            "auto" => Ok(ToolChoice::Auto),
+            "required" | "any" => Ok(ToolChoice::Required),
+            _ => Err(place.unknown(KNOWN)),
+        };
+    }
+    place.object()?;
+    let kind = place.need("type", "\"function\" or \"allowed_tools\"")?;
+    match kind.text()? {
+        "function" => Ok(ToolChoice::Named(function_name(&place)?)),
+        "allowed_tools" => {
+            // The fields may stand beside the type too, as in the Responses API.
+            let inner = place.get("allowed_tools").unwrap_or_else(|| place.clone());
+            let required = match inner.get("mode") {
+                None => false,
+                Some(mode) => match mode.text()? {
+                    "auto" => false,
+                    "required" => true,
+                    _ => return Err(mode.unknown("auto, required")),
+                },
+            };
+            let tools = inner.need("tools", "the list of allowed tools")?.list()?;
+            if tools.is_empty() {
+                return Err(ApiError::invalid(
+                    &inner.path_of("tools"),
+                    "the list is empty",
+                    "name a tool, or use \"none\"",
+                ));
+            }
+            let names = tools.iter().map(function_name).collect::<Result<_, _>>()?;
+            Ok(ToolChoice::Allowed { names, required })
+        }
+        "custom" => Err(kind.unsupported("custom tools are", "choose a function")),
+        _ => Err(kind.unknown(KNOWN)),
+    }
+}
+
+/// The name in `{"type": "function", "function": {"name": …}}`, or beside the type.
+fn function_name(place: &Place<'_>) -> Result<String, ApiError> {
+    let holder = place.get("function").unwrap_or_else(|| place.clone());
+    Ok(holder.need("name", "the function's name")?.text()?.to_owned())
+}
+
+fn response_format(root: &Place<'_>) -> Result<ResponseFormat, ApiError> {
+    let Some(place) = root.get("response_format") else { return Ok(ResponseFormat::Text) };
+    place.object()?;
+    let kind = place.need("type", "\"text\", \"json_object\" or \"json_schema\"")?;
+    match kind.text()? {
+        "text" => Ok(ResponseFormat::Text),
+        // Some servers take a schema here.
+        "json_object" => match place.get("schema") {
+            Some(schema) => Ok(ResponseFormat::JsonSchema(Value::Object(schema.object()?.clone()))),
+            None => Ok(ResponseFormat::JsonObject),
+        },
+        "json_schema" => {
+            let named = place.need("json_schema", "{\"name\": …, \"schema\": …}")?;
+            named.object()?;
+            match named.get("schema") {
+                Some(schema) => Ok(ResponseFormat::JsonSchema(Value::Object(schema.object()?.clone()))),
+                None => Ok(ResponseFormat::JsonObject),
+            }
+        }
+        _ => Err(kind.unknown("text, json_object, json_schema")),
+    }
+}
+
+/// `reasoning_effort`, or `reasoning.effort` as some clients send it.
+fn reasoning_effort(root: &Place<'_>) -> Result<Option<String>, ApiError> {
+    let own = root.get_text("reasoning_effort")?;
+    let nested = root.get("reasoning").map_or(Ok(None), |place| place.get_text("effort"))?;
+    Ok(own.or(nested).map(str::to_owned))
+}
+
+/// `stop`: a text or a list of texts.
+fn stop(root: &Place<'_>) -> Result<Vec<String>, ApiError> {
+    let Some(place) = root.get("stop") else { return Ok(Vec::new()) };
+    match place.value {
+        Value::String(text) => Ok(vec![text.clone()]),
+        Value::Array(_) => place.list()?.iter().map(|one| one.text().map(str::to_owned)).collect(),
+        _ => Err(place.expected("a string or a list of strings")),
+    }
+}

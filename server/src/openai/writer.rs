@@ -1,0 +1,184 @@
+//! Writes the events of a parser as chunks.
+
+use unjinja_runtime::{Event, Message};
+
+use super::chunk::{ChatCompletionChunk, ChunkChoice, Delta, FunctionDelta, ReasoningName, ToolCallDelta, reason};
+use crate::arguments::Ending;
+use crate::calls::{CallPiece, CallWriter};
+use crate::finish::{Finish, Usage};
+use crate::ids::{CallIds, now, unique_id};
+
+/// Writes the events of one turn as chunks.
+///
+/// What a client assembles from the chunks equals the message that the events add up to. A call is announced when its name is
+/// known; if the format writes ids behind the arguments, when its id is known.
+///
+/// ```
+/// use unjinja_runtime::Event;
+/// use unjinja_server::openai::ChunkWriter;
+/// use unjinja_server::{CallIds, CallIdShape, Finish, Usage, sse};
+///
+/// let mut writer = ChunkWriter::new("my-model", CallIds::new(CallIdShape::Free)).include_usage(true);
+/// let mut stream = String::new();
+/// for event in [Event::Content("Hello, "), Event::Content("world!")] {
+///     stream.extend(writer.event(&event).iter().map(|chunk| chunk.to_sse()));
+/// }
+/// stream.extend(writer.finish(&Finish::Stop, Some(Usage::new(5, 3))).iter().map(|chunk| chunk.to_sse()));
+/// stream.push_str(sse::DONE);
+/// assert!(stream.contains(r#""delta":{"role":"assistant","content":"Hello, "}"#), "{stream}");
+/// assert!(stream.contains(r#""finish_reason":"stop""#) && stream.contains(r#""total_tokens":8"#));
+/// ```
+#[derive(Debug)]
+pub struct ChunkWriter {
+    id: String,
+    created: u64,
+    model: String,
+    reasoning: ReasoningName,
+    include_usage: bool,
+    write_diagnostics: bool,
+    /// The role was written.
+    begun: bool,
+    answered: bool,
+    calls: CallWriter,
+    /// Collects the diagnostics in their order.
+    noticed: Message,
+}
+
+impl ChunkWriter {
+    /// A writer for one turn of this model. `call_ids` come from [`Prepared`](crate::Prepared).
+    pub fn new(model: impl Into<String>, call_ids: CallIds) -> Self {
+        Self {
+            id: unique_id("chatcmpl-"),
+            created: now(),
+            model: model.into(),
+            reasoning: ReasoningName::default(),
+            include_usage: false,
+            write_diagnostics: false,
+            begun: false,
+            answered: false,
+            calls: CallWriter::new(call_ids),
+            noticed: Message::default(),
+        }
+    }
+
+    /// The id of the response, if it is not to be a new one.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// When the response was made, in seconds since 1970; now, unless this says otherwise.
+    pub fn created(mut self, seconds: u64) -> Self {
+        self.created = seconds;
+        self
+    }
+
+    /// The name of the reasoning.
+    pub fn reasoning(mut self, name: ReasoningName) -> Self {
+        self.reasoning = name;
+        self
+    }
+
+    /// Whether the usage is written as a last chunk.
+    pub fn include_usage(mut self, on: bool) -> Self {
+        self.include_usage = on;
+        self
+    }
+
+    /// Closes the arguments of a call that was cut short, so that they are JSON. Otherwise they are delivered as they stand.
+    pub fn close_arguments(mut self) -> Self {
+        self.calls = self.calls.ending(Ending::CloseIncomplete);
+        self
+    }
+
+    /// Whether the diagnostics are written, in the last chunk.
+    pub fn diagnostics(mut self, on: bool) -> Self {
+        self.write_diagnostics = on;
+        self
+    }
+
+    /// A first chunk with the role alone, for clients that want to know early that an answer comes. Without it, the role is
+    /// part of the first chunk that says something.
+    pub fn start(&mut self) -> ChatCompletionChunk {
+        self.chunk(Delta::default())
+    }
+
+    /// The chunks for an event; often none.
+    pub fn event(&mut self, event: &Event<'_>) -> Vec<ChatCompletionChunk> {
+        let mut deltas = Vec::new();
+        match event {
+            Event::Reasoning("") | Event::Content("") | Event::Unparsed("") => {}
+            Event::Reasoning(text) => {
+                let text = Some((*text).to_owned());
+                deltas.push(match self.reasoning {
+                    ReasoningName::ReasoningContent => Delta { reasoning_content: text, ..Delta::default() },
+                    ReasoningName::Reasoning => Delta { reasoning: text, ..Delta::default() },
+                });
+            }
+            Event::Content(text) => {
+                self.answered = true;
+                deltas.push(Delta { content: Some((*text).to_owned()), ..Delta::default() });
+            }
+            Event::Unparsed(text) => deltas.push(Delta { unparsed: Some((*text).to_owned()), ..Delta::default() }),
+            Event::Diagnostic(_) => self.noticed.apply(event),
+            _ => deltas.extend(self.calls.event(event).into_iter().filter_map(call_delta)),
+        }
+        deltas.into_iter().map(|delta| self.chunk(delta)).collect()
+    }
+
+    /// The last chunks: the reason why the output ended, and the usage if it is to be included.
+    pub fn finish(&mut self, finish: &Finish, usage: Option<Usage>) -> Vec<ChatCompletionChunk> {
+        let open = self.calls.finish();
+        let mut chunks: Vec<_> = open.into_iter().filter_map(call_delta).map(|delta| self.chunk(delta)).collect();
+        let mut delta = Delta::default();
+        if !self.answered && !self.calls.called() {
+            // The content is null only beside calls.
+            delta.content = Some(String::new());
+        }
+        if self.write_diagnostics {
+            delta.diagnostics = std::mem::take(&mut self.noticed.diagnostics);
+        }
+        let mut last = self.chunk(delta);
+        if let Some(choice) = last.choices.first_mut() {
+            choice.finish_reason = Some(reason(finish, self.calls.called()).to_owned());
+        }
+        chunks.push(last);
+        if self.include_usage {
+            let mut chunk = self.chunk(Delta::default());
+            chunk.choices.clear();
+            chunk.usage = Some(Some(usage.unwrap_or_default().into()));
+            chunks.push(chunk);
+        }
+        chunks
+    }
+
+    fn chunk(&mut self, mut delta: Delta) -> ChatCompletionChunk {
+        if !self.begun {
+            self.begun = true;
+            delta.role = Some("assistant".to_owned());
+        }
+        ChatCompletionChunk {
+            id: self.id.clone(),
+            object: "chat.completion.chunk".to_owned(),
+            created: self.created,
+            model: self.model.clone(),
+            choices: vec![ChunkChoice { index: 0, delta, finish_reason: None }],
+            usage: self.include_usage.then_some(None),
+        }
+    }
+}
+
+/// The delta for a piece of a call. OpenAI does not mark the end of a call.
+fn call_delta(piece: CallPiece) -> Option<Delta> {
+    let call = match piece {
+        CallPiece::Start { index, id, name } => {
+            let function = FunctionDelta { name: Some(name), arguments: String::new() };
+            ToolCallDelta { index, id: Some(id), kind: Some("function".to_owned()), function }
+        }
+        CallPiece::Arguments { index, json } => {
+            ToolCallDelta { index, function: FunctionDelta { name: None, arguments: json }, ..ToolCallDelta::default() }
+        }
+        CallPiece::End { .. } => return None,
+    };
+    Some(Delta { tool_calls: vec![call], ..Delta::default() })
+}

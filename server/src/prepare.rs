@@ -1,0 +1,133 @@
+//! Makes of a request what rendering, parsing and sampling need.
+
+use serde_json::{Value, json};
+use unjinja_grammar::GrammarOptions;
+use unjinja_runtime::{Options, Tool, Tools, Unparsed};
+
+use crate::context::context;
+use crate::error::ApiError;
+use crate::ids::CallIds;
+use crate::needs::TemplateNeeds;
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice};
+
+/// What rendering, parsing and sampling need for a request.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The model's name, as the client wrote it.
+    pub model: String,
+    /// The variables of the template: render it with these.
+    pub context: Value,
+    /// All tools that the prompt offers.
+    pub tools: Tools,
+    /// The tools that may be called: make the grammar for these.
+    pub callable: Tools,
+    /// The options of the parser. Broken markup is kept apart from the answer.
+    pub options: Options,
+    /// The options of a grammar.
+    pub grammar: GrammarOptions,
+    /// The request promises something that only a grammar can enforce: a call, a certain tool, no call at all, a single call,
+    /// or JSON.
+    pub constrained: bool,
+    /// Makes the ids of the calls. Hand it to the writer of the response.
+    pub call_ids: CallIds,
+    /// How to sample.
+    pub sampling: Sampling,
+    /// Whether the response is to be streamed.
+    pub stream: bool,
+}
+
+impl Prepared {
+    /// Tells parser and grammar how the rendered prompt ends: the model's output begins there.
+    pub fn prompt(mut self, rendered: &str) -> Self {
+        self.options = self.options.generation_prompt(rendered);
+        self.grammar = self.grammar.generation_prompt(rendered);
+        self
+    }
+}
+
+impl Request {
+    /// What rendering, parsing and sampling need for this request.
+    ///
+    /// # Errors
+    /// If `tool_choice` names a tool that is not offered, or demands a call without tools.
+    pub fn prepare(&self, needs: &TemplateNeeds) -> Result<Prepared, ApiError> {
+        let callable = self.callable()?;
+        let thinking = self.thinking(needs);
+        let tools = if self.tool_choice == ToolChoice::None { Tools::empty() } else { self.tools.clone() };
+        let parallel = self.parallel_tool_calls.unwrap_or(true);
+        let json = self.response_format != ResponseFormat::Text;
+        let mut options =
+            Options::new().tools(&tools).parallel_tool_calls(parallel).unparsed(Unparsed::Separate).json_response(json);
+        let mut grammar = GrammarOptions::new().tool_choice(self.grammar_choice()).parallel_tool_calls(parallel);
+        if let Some(on) = thinking {
+            options = options.thinking(on);
+            grammar = grammar.thinking(on);
+        }
+        grammar = match &self.response_format {
+            ResponseFormat::Text => grammar,
+            ResponseFormat::JsonObject => grammar.response_schema(json!({"type": "object"})),
+            ResponseFormat::JsonSchema(schema) => grammar.response_schema(schema.clone()),
+        };
+        let choice = match self.tool_choice {
+            ToolChoice::Auto => !tools.is_empty() && !parallel,
+            ToolChoice::None => !self.tools.is_empty(),
+            _ => true,
+        };
+        let calls = self.messages.iter().flat_map(|message| &message.tool_calls);
+        let ids = calls.map(|call| call.id.clone().unwrap_or_default());
+        Ok(Prepared {
+            model: self.model.clone(),
+            context: context(self, needs, thinking),
+            tools,
+            callable,
+            options,
+            grammar,
+            constrained: choice || json,
+            call_ids: CallIds::new(needs.ids.clone()).written(needs.model_ids).after(ids),
+            sampling: self.sampling.clone(),
+            stream: self.stream,
+        })
+    }
+
+    /// The value of the thinking switch: what a template variable says, or the request's own field.
+    fn thinking(&self, needs: &TemplateNeeds) -> Option<bool> {
+        let variable = self.template_variables.get(&needs.thinking_switch).and_then(Value::as_bool);
+        let effort = self.reasoning_effort.as_deref().map(|effort| effort != "none");
+        variable.or(self.thinking).or(effort)
+    }
+
+    fn grammar_choice(&self) -> unjinja_grammar::ToolChoice {
+        match &self.tool_choice {
+            ToolChoice::None => unjinja_grammar::ToolChoice::None,
+            ToolChoice::Required | ToolChoice::Allowed { required: true, .. } => unjinja_grammar::ToolChoice::Required,
+            ToolChoice::Named(name) => unjinja_grammar::ToolChoice::Named(name.clone()),
+            ToolChoice::Auto | ToolChoice::Allowed { required: false, .. } => unjinja_grammar::ToolChoice::Auto,
+        }
+    }
+
+    /// The tools that may be called.
+    fn callable(&self) -> Result<Tools, ApiError> {
+        let names = match &self.tool_choice {
+            ToolChoice::None => return Ok(Tools::empty()),
+            ToolChoice::Auto => return Ok(self.tools.clone()),
+            ToolChoice::Required if self.tools.is_empty() => {
+                return Err(ApiError::invalid(
+                    "tool_choice",
+                    "this demands a call, and there are no tools",
+                    "give `tools`",
+                ));
+            }
+            ToolChoice::Required => return Ok(self.tools.clone()),
+            ToolChoice::Named(name) => std::slice::from_ref(name),
+            ToolChoice::Allowed { names, .. } => names,
+        };
+        if let Some(name) = names.iter().find(|name| self.tools.get(name).is_none()) {
+            let known: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let next = format!("name one of `tools` ({known})");
+            return Err(ApiError::invalid("tool_choice", format!("no tool is called {name:?}"), next));
+        }
+        let some: Vec<Tool> = self.tools.iter().filter(|tool| names.contains(&tool.name)).cloned().collect();
+        Tools::new(some).map_err(|error| ApiError::invalid("tools", error, "correct the list"))
+    }
+}

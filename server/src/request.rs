@@ -1,0 +1,139 @@
+//! What a request of either API asks for, in one form. Reading a request is `openai::request` and `anthropic::request`; making
+//! a prompt of it is `prepare`.
+
+use serde_json::{Map, Value};
+use unjinja_runtime::{ToolCall, Tools};
+
+use crate::error::ApiError;
+
+/// What a client asks for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    /// The model's name.
+    pub model: String,
+    /// The conversation so far. Instructions are messages of [`Role::System`].
+    pub messages: Vec<ChatMessage>,
+    /// The tools offered.
+    pub tools: Tools,
+    /// Whether tools must be called, and which.
+    pub tool_choice: ToolChoice,
+    /// Whether more than one call may be made.
+    pub parallel_tool_calls: Option<bool>,
+    /// What the answer must be.
+    pub response_format: ResponseFormat,
+    /// Whether the model is to think; `None` leaves it to the template.
+    pub thinking: Option<bool>,
+    /// `reasoning_effort`, which some templates read.
+    pub reasoning_effort: Option<String>,
+    /// Further variables for the template: `chat_template_kwargs`.
+    pub template_variables: Map<String, Value>,
+    /// How to sample.
+    pub sampling: Sampling,
+    /// Whether the response is to be streamed.
+    pub stream: bool,
+}
+
+/// A message of a conversation.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ChatMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// The text; `None` where an assistant only calls tools.
+    pub content: Option<String>,
+    /// The reasoning of an assistant; empty if there is none.
+    pub reasoning: String,
+    /// The calls of an assistant.
+    pub tool_calls: Vec<ToolCall>,
+    /// The call that a tool answers.
+    pub tool_call_id: Option<String>,
+    /// The name of the speaker, or of the tool.
+    pub name: Option<String>,
+}
+
+impl ChatMessage {
+    /// A message of this role with this text.
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self { role, content: Some(content.into()), ..Self::default() }
+    }
+}
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// Instructions. OpenAI's `developer` counts as this, because few templates know it.
+    System,
+    /// The user.
+    #[default]
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a call.
+    Tool,
+}
+
+impl Role {
+    /// The name that templates know.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+/// Whether tools must be called, and which.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// No call.
+    None,
+    /// At least one call.
+    Required,
+    /// A call of this tool.
+    Named(String),
+    /// Only calls of these tools.
+    Allowed {
+        /// Their names.
+        names: Vec<String>,
+        /// Whether there must be a call.
+        required: bool,
+    },
+}
+
+/// What the answer must be.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum ResponseFormat {
+    /// Any text.
+    #[default]
+    Text,
+    /// A JSON object.
+    JsonObject,
+    /// JSON of this schema.
+    JsonSchema(Value),
+}
+
+/// How to sample. It goes to the server that runs the model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sampling {
+    /// The most tokens that the model may write.
+    pub max_tokens: Option<u64>,
+    /// Texts that end the output.
+    pub stop: Vec<String>,
+    /// Every other setting as the client wrote it: `temperature`, `top_p`, `seed`, …
+    pub settings: Map<String, Value>,
+}
+
+/// Reads a list of tools of either API.
+pub(crate) fn read_tools(value: &Value) -> Result<Tools, ApiError> {
+    Tools::from_openai(value).map_err(|error| match error.problems() {
+        [first, rest @ ..] => {
+            let next = rest.iter().fold(first.next_step().to_owned(), |all, problem| format!("{all}. {problem}"));
+            ApiError::invalid(first.path(), first.cause(), next)
+        }
+        [] => ApiError::invalid("tools", error, "correct the list"),
+    })
+}
