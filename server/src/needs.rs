@@ -76,10 +76,12 @@ impl TemplateNeeds {
         let model_ids = match tools.call_id.position {
             CallIdPosition::PostArgs => ModelIds::AfterArguments,
             CallIdPosition::BetweenFuncAndArgs => ModelIds::BeforeArguments,
-            CallIdPosition::None if !field.is_empty() => match (member(field), member(&tools.args_field)) {
-                (Some(id), Some(arguments)) if id > arguments => ModelIds::AfterArguments,
-                _ => ModelIds::BeforeArguments,
-            },
+            CallIdPosition::None if !field.is_empty() => {
+                match (member(field), member(&tools.args_field).or(member(&tools.function_field))) {
+                    (Some(id), Some(arguments)) if id > arguments => ModelIds::AfterArguments,
+                    _ => ModelIds::BeforeArguments,
+                }
+            }
             _ => ModelIds::WithName,
         };
         let renders_calls = tools.format != ToolFormat::None;

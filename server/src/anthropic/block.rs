@@ -5,7 +5,7 @@ use unjinja_runtime::ToolCall;
 
 use crate::error::ApiError;
 use crate::place::Place;
-use crate::request::{ChatMessage, Role};
+use crate::request::{ChatMessage, Role, arguments_text};
 
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text blocks only";
@@ -102,7 +102,7 @@ fn assistant(content: &Place<'_>) -> Result<ChatMessage, ApiError> {
             "tool_use" => {
                 let input = match block.get("input") {
                     None => "{}".to_owned(),
-                    Some(input) => Value::Object(input.object()?.clone()).to_string(),
+                    Some(input) => arguments_text(input.object()?),
                 };
                 let mut call = ToolCall::new(block.need("name", "the tool's name")?.text()?, input);
                 call.id = Some(block.need("id", "the id of the call")?.text()?.to_owned());

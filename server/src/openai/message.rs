@@ -5,7 +5,7 @@ use unjinja_runtime::ToolCall;
 
 use crate::error::ApiError;
 use crate::place::Place;
-use crate::request::{ChatMessage, Role};
+use crate::request::{ChatMessage, Role, arguments_text};
 
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text parts only";
@@ -97,7 +97,7 @@ fn call(place: &Place<'_>) -> Result<ToolCall, ApiError> {
         None => "{}".to_owned(),
         Some(Place { value: Value::String(text), .. }) if text.trim().is_empty() => "{}".to_owned(),
         Some(Place { value: Value::String(text), .. }) => text.clone(),
-        Some(place) => Value::Object(place.object()?.clone()).to_string(),
+        Some(place) => arguments_text(place.object()?),
     };
     let mut call = ToolCall::new(function.need("name", "the function's name")?.text()?, arguments);
     call.id = place.get_text("id")?.map(str::to_owned);

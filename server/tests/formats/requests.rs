@@ -1,0 +1,399 @@
+//! What requests become, and how they are refused.
+
+use serde_json::{Value, json};
+use unjinja_grammar::{GrammarExt, GrammarOptions};
+use unjinja_runtime::Options;
+use unjinja_server::anthropic::MessagesRequest;
+use unjinja_server::openai::ChatRequest;
+use unjinja_server::{
+    ApiError, ArgumentsForm, CallIdShape, ContentForm, Prepared, ResponseFormat, Role, TemplateNeeds, ToolChoice,
+};
+
+use crate::support::{Failure, models};
+
+/// A request to chat completions with these fields besides a message.
+fn openai(fields: Value) -> Result<ChatRequest, ApiError> {
+    let mut request = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+    merge(&mut request, fields);
+    ChatRequest::from_json(request.to_string().as_bytes())
+}
+
+/// A request to messages with these fields besides a message.
+fn anthropic(fields: Value) -> Result<MessagesRequest, ApiError> {
+    let mut request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]});
+    merge(&mut request, fields);
+    MessagesRequest::from_json(request.to_string().as_bytes())
+}
+
+fn merge(request: &mut Value, fields: Value) {
+    for (key, value) in fields.as_object().expect("an object") {
+        request[key] = value.clone();
+    }
+}
+
+fn tools() -> Value {
+    json!([
+        {"type": "function", "function": {"name": "f", "description": "F.", "strict": true, "parameters": {"type": "object", "properties": {}}}},
+        {"type": "function", "function": {"name": "g"}},
+    ])
+}
+
+fn user(part: Value) -> Value {
+    json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "Look:"}, part]}]})
+}
+
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    let cases = [
+        (json!({"n": 2}), "n"),
+        (json!({"functions": []}), "functions"),
+        (json!({"function_call": "auto"}), "function_call"),
+        (json!({"logprobs": true}), "logprobs"),
+        (json!({"audio": {}}), "audio"),
+        (json!({"modalities": ["text", "audio"]}), "modalities[1]"),
+        (json!({"web_search_options": {}}), "web_search_options"),
+        (json!({"continue_final_message": true}), "continue_final_message"),
+        (user(json!({"type": "image_url", "image_url": {"url": "x"}})), "messages[0].content[1]"),
+        (user(json!({"type": "input_audio", "input_audio": {}})), "messages[0].content[1]"),
+        (user(json!({"type": "file", "file": {}})), "messages[0].content[1]"),
+        (json!({"messages": [{"role": "assistant", "function_call": {"name": "f"}}]}), "messages[0].function_call"),
+        (json!({"tools": [{"type": "custom", "custom": {"name": "f"}}]}), "tools[0].type"),
+        (json!({"tool_choice": {"type": "custom", "custom": {"name": "f"}}}), "tool_choice.type"),
+    ];
+    for (fields, param) in cases {
+        let error = openai(fields.clone()).expect_err(param);
+        assert_eq!(
+            (error.status(), error.param(), error.code()),
+            (400, Some(param), Some("unsupported_parameter")),
+            "{fields}"
+        );
+        assert!(error.message().contains("not supported; "), "{error}");
+    }
+    let cases = [
+        (user(json!({"type": "image", "source": {}})), "messages[0].content[1]"),
+        (user(json!({"type": "document", "source": {}})), "messages[0].content[1]"),
+        (json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}), "tools[0].type"),
+        (json!({"mcp_servers": [{}]}), "mcp_servers"),
+        (
+            json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "The"}]}),
+            "messages[1]",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "image", "source": {}}]}]}]}),
+            "messages[0].content[0].content[0]",
+        ),
+    ];
+    for (fields, param) in cases {
+        let error = anthropic(fields.clone()).expect_err(param);
+        assert_eq!(
+            (error.status(), error.param(), error.code()),
+            (400, Some(param), Some("unsupported_parameter")),
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_the_next_step() {
+    let cases = [
+        (json!({"messages": []}), "messages: the list is empty; send at least one message"),
+        (json!({"messages": null}), "messages: this is missing; give the conversation"),
+        (json!({"messages": [{"content": "Hi"}]}), "messages[0].role: this is missing; give the role of the message"),
+        (
+            json!({"messages": [{"role": "robot", "content": ""}]}),
+            "messages[0].role: \"robot\" is not known; use one of system, developer, user, assistant, tool",
+        ),
+        (
+            json!({"messages": [{"role": "user"}]}),
+            "messages[0].content: this is missing; give a string or a list of text parts",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": 3}]}),
+            "messages[0].content: this is the number 3; give a string or a list of parts",
+        ),
+        (
+            json!({"messages": [{"role": "tool", "content": ""}]}),
+            "messages[0].tool_call_id: this is missing; give the id of the call that this answers",
+        ),
+        (json!({"stream": "yes"}), "stream: this is \"yes\"; give a boolean"),
+        (json!({"max_tokens": 0}), "max_tokens: this is the number 0; give a whole number of at least 1"),
+        (
+            json!({"tools": [{"type": "function", "function": {}}]}),
+            "tools[0].function.name: the name is missing; give the function's name as a string that is not empty",
+        ),
+        (
+            json!({"tool_choice": "always"}),
+            "tool_choice: \"always\" is not known; use one of none, auto, required, {\"type\": \"function\", …}, {\"type\": \"allowed_tools\", …}",
+        ),
+        (
+            json!({"response_format": {"type": "xml"}}),
+            "response_format.type: \"xml\" is not known; use one of text, json_object, json_schema",
+        ),
+        (json!({"stop": 3}), "stop: this is the number 3; give a string or a list of strings"),
+    ];
+    for (fields, message) in cases {
+        let error = openai(fields).expect_err(message);
+        assert_eq!((error.status(), error.message()), (400, message));
+        let body = serde_json::to_value(&error).expect("JSON");
+        assert_eq!(body["error"]["type"], "invalid_request_error");
+        assert!(message.starts_with(body["error"]["param"].as_str().expect("a param")));
+    }
+    assert_eq!(ChatRequest::from_json(b"{").expect_err("no JSON").param(), None);
+    assert_eq!(ChatRequest::from_json(b"[]").expect_err("no object").status(), 400);
+    let error =
+        MessagesRequest::from_json(br#"{"messages": [{"role": "user", "content": "Hi"}]}"#).expect_err("no limit");
+    assert_eq!(error.message(), "max_tokens: this is missing; give the most tokens to write");
+    assert_eq!(
+        serde_json::to_value(error.anthropic()).expect("JSON"),
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": error.message()}})
+    );
+    let missing = ApiError::no_responses_api();
+    assert_eq!((missing.status(), missing.code()), (404, Some("unknown_url")));
+    assert_eq!(serde_json::to_value(missing.anthropic()).expect("JSON")["error"]["type"], "not_found_error");
+}
+
+#[test]
+fn every_form_of_tool_choice_is_read() -> Result<(), Failure> {
+    let named = |names: &[&str], required| ToolChoice::Allowed {
+        names: names.iter().map(|&name| name.to_owned()).collect(),
+        required,
+    };
+    let cases = [
+        (json!(null), ToolChoice::Auto, 2, false),
+        (json!("auto"), ToolChoice::Auto, 2, false),
+        (json!("none"), ToolChoice::None, 0, true),
+        (json!("required"), ToolChoice::Required, 2, true),
+        (json!({"type": "function", "function": {"name": "f"}}), ToolChoice::Named("f".into()), 1, true),
+        (json!({"type": "function", "name": "g"}), ToolChoice::Named("g".into()), 1, true),
+        (
+            json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [{"type": "function", "function": {"name": "g"}}]}}),
+            named(&["g"], true),
+            1,
+            true,
+        ),
+        (
+            json!({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]}),
+            named(&["f"], false),
+            1,
+            true,
+        ),
+    ];
+    for (choice, expected, callable, constrained) in cases {
+        let request = openai(json!({"tools": tools(), "tool_choice": choice}))?;
+        assert_eq!(request.request.tool_choice, expected);
+        let prepared = request.prepare(&TemplateNeeds::default())?;
+        assert_eq!((prepared.callable.len(), prepared.constrained), (callable, constrained), "{expected:?}");
+        assert_eq!(prepared.context.get("tools").is_some(), expected != ToolChoice::None);
+    }
+    for (choice, expected) in [
+        (json!({"type": "auto"}), ToolChoice::Auto),
+        (json!({"type": "any"}), ToolChoice::Required),
+        (json!({"type": "none"}), ToolChoice::None),
+        (json!({"type": "tool", "name": "f"}), ToolChoice::Named("f".into())),
+    ] {
+        assert_eq!(anthropic(json!({"tool_choice": choice}))?.request.tool_choice, expected);
+    }
+    let off = anthropic(json!({"tool_choice": {"type": "auto", "disable_parallel_tool_use": true}}))?;
+    assert_eq!(off.request.parallel_tool_calls, Some(false));
+    for choice in [json!("required"), json!({"type": "function", "function": {"name": "h"}})] {
+        let error = openai(json!({"tool_choice": choice}))?.prepare(&TemplateNeeds::default()).expect_err("no tools");
+        assert_eq!((error.status(), error.param()), (400, Some("tool_choice")));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_choice_reaches_parser_and_grammar() -> Result<(), Failure> {
+    let models = models()?;
+    let model = models.iter().find(|model| model.name == "hermes").ok_or("no such template")?;
+    let grammar = |fields: Value| -> Result<String, Failure> {
+        let prepared = openai(fields)?.prepare(&TemplateNeeds::of(&model.spec))?;
+        Ok(model.parser.grammar(&prepared.callable, &prepared.grammar)?.text)
+    };
+    let direct = |options: GrammarOptions, names: &[&str]| -> Result<String, Failure> {
+        let all = unjinja_runtime::Tools::from_openai(&tools())?;
+        let some = all.iter().filter(|tool| names.contains(&tool.name.as_str())).cloned().collect();
+        Ok(model.parser.grammar(&unjinja_runtime::Tools::new(some)?, &options)?.text)
+    };
+    let named = grammar(json!({"tools": tools(), "tool_choice": {"type": "function", "function": {"name": "g"}}}))?;
+    assert_eq!(
+        named,
+        direct(GrammarOptions::new().tool_choice(unjinja_grammar::ToolChoice::Named("g".into())), &["g"])?
+    );
+    let single = grammar(json!({"tools": tools(), "tool_choice": "required", "parallel_tool_calls": false}))?;
+    let options = GrammarOptions::new().tool_choice(unjinja_grammar::ToolChoice::Required).parallel_tool_calls(false);
+    assert_eq!(single, direct(options, &["f", "g"])?);
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let answer =
+        grammar(json!({"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}))?;
+    assert_eq!(answer, direct(GrammarOptions::new().response_schema(schema), &[])?);
+    Ok(())
+}
+
+#[test]
+fn settings_are_passed_on_or_ignored() -> Result<(), Failure> {
+    let request = openai(json!({
+        "temperature": 0.5, "top_p": 0.9, "seed": 7, "logit_bias": {"1": 2}, "top_k": 40, "user": "u", "store": true, "n": 1,
+        "max_tokens": 5, "max_completion_tokens": 6, "stop": "END", "stream": true, "stream_options": {"include_usage": true},
+        "presence_penalty": null, "parallel_tool_calls": false,
+    }))?;
+    assert!(request.include_usage && request.request.stream);
+    let prepared = request.prepare(&TemplateNeeds::default())?;
+    assert_eq!((prepared.sampling.max_tokens, &prepared.sampling.stop), (Some(6), &vec!["END".to_owned()]));
+    assert_eq!(
+        Value::Object(prepared.sampling.settings),
+        json!({"temperature": 0.5, "top_p": 0.9, "seed": 7, "logit_bias": {"1": 2}, "top_k": 40})
+    );
+    assert!(!prepared.constrained, "without tools there is nothing to constrain");
+    let request = anthropic(json!({"stop_sequences": ["A", "B"], "top_k": 5, "metadata": {"user_id": "u"}}))?;
+    assert_eq!((request.request.sampling.max_tokens, request.request.sampling.stop.len()), (Some(9), 2));
+    assert_eq!(Value::Object(request.request.sampling.settings), json!({"top_k": 5}));
+    Ok(())
+}
+
+#[test]
+fn answers_may_have_to_be_json() -> Result<(), Failure> {
+    let format = |fields: Value| -> Result<(ResponseFormat, bool), Failure> {
+        let request = openai(json!({"response_format": fields}))?;
+        Ok((request.request.response_format.clone(), request.prepare(&TemplateNeeds::default())?.constrained))
+    };
+    let schema = json!({"type": "object"});
+    assert_eq!(format(json!({"type": "text"}))?, (ResponseFormat::Text, false));
+    assert_eq!(format(json!({"type": "json_object"}))?, (ResponseFormat::JsonObject, true));
+    let named = json!({"type": "json_schema", "json_schema": {"name": "x", "strict": true, "schema": schema}});
+    assert_eq!(format(named)?, (ResponseFormat::JsonSchema(schema.clone()), true));
+    let request =
+        anthropic(json!({"output_config": {"format": {"type": "json_schema", "schema": schema}, "effort": "low"}}))?;
+    assert_eq!(request.request.response_format, ResponseFormat::JsonSchema(schema));
+    assert_eq!(request.request.reasoning_effort.as_deref(), Some("low"));
+    Ok(())
+}
+
+#[test]
+fn thinking_is_switched() -> Result<(), Failure> {
+    let needs = TemplateNeeds { thinking_switch: "enable_thinking".into(), ..TemplateNeeds::default() };
+    let shown =
+        |prepared: Prepared| (prepared.context.get("enable_thinking").cloned(), format!("{:?}", prepared.options));
+    let says = |on: Option<bool>| {
+        let options = Options::new().unparsed(unjinja_runtime::Unparsed::Separate).parallel_tool_calls(true);
+        (on.map(Value::from), format!("{:?}", on.map_or(options.clone(), |on| options.thinking(on))))
+    };
+    for (fields, on) in [
+        (json!({}), None),
+        (json!({"reasoning_effort": "none"}), Some(false)),
+        (json!({"reasoning_effort": "high"}), Some(true)),
+        (json!({"reasoning": {"effort": "none"}}), Some(false)),
+        (json!({"chat_template_kwargs": {"enable_thinking": false}, "reasoning_effort": "high"}), Some(false)),
+    ] {
+        assert_eq!(shown(openai(fields.clone())?.prepare(&needs)?), says(on), "{fields}");
+    }
+    for (fields, on) in [
+        (json!({}), None),
+        (json!({"thinking": {"type": "enabled", "budget_tokens": 1024}}), Some(true)),
+        (json!({"thinking": {"type": "adaptive"}}), Some(true)),
+        (json!({"thinking": {"type": "disabled"}}), Some(false)),
+    ] {
+        assert_eq!(shown(anthropic(fields.clone())?.prepare(&needs)?), says(on), "{fields}");
+    }
+    let effort = openai(json!({"reasoning_effort": "high"}))?.prepare(&TemplateNeeds::default())?.context;
+    assert_eq!((&effort["reasoning_effort"], effort.get("")), (&json!("high"), None));
+    Ok(())
+}
+
+#[test]
+fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure> {
+    let request = openai(json!({"tools": tools(), "messages": [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "name": "Ada"},
+        {"role": "assistant", "content": null, "reasoning": "Hm.", "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"b\": 1, \"a\": [true]}"}},
+            {"id": "2", "type": "function", "function": {"name": "g", "arguments": "{\"x\": \"cut sh"}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "ok"},
+        {"role": "function", "name": "g", "content": "done"},
+        {"role": "assistant", "content": [{"type": "text", "text": "It "}, {"type": "refusal", "refusal": "rains."}]},
+    ]}))?;
+    let usual = request.prepare(&TemplateNeeds::default())?;
+    assert_eq!(usual.context["add_generation_prompt"], true);
+    assert_eq!(
+        usual.context["tools"][0],
+        json!({"type": "function", "function": {
+        "name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}}})
+    );
+    let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    assert_eq!(
+        usual.context["messages"],
+        json!([
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "a\nb", "name": "Ada"},
+            {"role": "assistant", "content": null, "reasoning_content": "Hm.", "tool_calls": [
+                call("1", "f", json!({"b": 1, "a": [true]})), call("2", "g", json!({"x": "cut sh"}))]},
+            {"role": "tool", "content": "ok", "tool_call_id": "1", "name": "f"},
+            {"role": "tool", "content": "done", "tool_call_id": "2", "name": "g"},
+            {"role": "assistant", "content": "It rains."},
+        ])
+    );
+    let needs = TemplateNeeds {
+        arguments: ArgumentsForm::Text,
+        content: ContentForm::Parts,
+        empty_text: true,
+        no_system_role: true,
+        reasoning_field: "thinking".into(),
+        ids: CallIdShape::Nine,
+        ..TemplateNeeds::default()
+    };
+    let messages = request.prepare(&needs)?.context["messages"].clone();
+    assert_eq!(
+        messages[0],
+        json!({"role": "user", "content": [{"type": "text", "text": "Be brief.\n\na\nb"}], "name": "Ada"})
+    );
+    assert_eq!(
+        (&messages[1]["thinking"], &messages[1]["content"]),
+        (&json!("Hm."), &json!([{"type": "text", "text": ""}]))
+    );
+    assert_eq!(messages[1]["tool_calls"][1]["function"]["arguments"], "{\"x\": \"cut sh");
+    let needs = TemplateNeeds { reasoning_field: "content.thinking".into(), ..TemplateNeeds::default() };
+    assert_eq!(
+        request.prepare(&needs)?.context["messages"][2]["content"],
+        json!([{"type": "thinking", "thinking": "Hm."}])
+    );
+    Ok(())
+}
+
+#[test]
+fn blocks_become_messages() -> Result<(), Failure> {
+    let request = anthropic(json!({
+        "system": [{"type": "text", "text": "Be", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "brief."}],
+        "messages": [
+            {"role": "user", "content": "Rain?"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": ""}, {"type": "text", "text": "One "},
+                {"type": "tool_use", "id": "1", "name": "f", "input": {"b": 1, "a": 2}}, {"type": "text", "text": "moment."}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]},
+                {"type": "tool_result", "tool_use_id": "2", "is_error": true},
+                {"type": "text", "text": "And"}, {"type": "text", "text": "now?"}]},
+        ],
+    }))?;
+    let messages = &request.request.messages;
+    let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::User]);
+    let texts: Vec<&str> = messages.iter().filter_map(|message| message.content.as_deref()).collect();
+    assert_eq!(texts, ["Be\nbrief.", "Rain?", "One moment.", "x\ny", "", "And\nnow?"]);
+    assert_eq!((&*messages[2].reasoning, &*messages[2].tool_calls[0].arguments), ("Hm.", r#"{"b": 1, "a": 2}"#));
+    Ok(())
+}
+
+#[test]
+fn ids_go_on_where_the_conversation_ends() -> Result<(), Failure> {
+    let call = json!({"id": "functions.f:0", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let request =
+        openai(json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "functions.f:0", "content": ""}]}))?;
+    let ids = CallIdShape::Named { prefix: "functions.".into(), suffix: ":".into() };
+    let mut ids = request.prepare(&TemplateNeeds { ids, ..TemplateNeeds::default() })?.call_ids;
+    assert_eq!(ids.next("f", Some("functions.f:0")), "functions.f:1");
+    let mut ids = anthropic(json!({}))?.prepare(&TemplateNeeds::default())?.call_ids;
+    assert!(ids.next("f", None).starts_with("toolu_"));
+    Ok(())
+}

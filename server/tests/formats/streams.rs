@@ -1,0 +1,290 @@
+//! What a client assembles from a stream equals the message, for random sequences of events.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message, close_json};
+use unjinja_server::anthropic::{EventWriter, ResponseBuilder};
+use unjinja_server::openai::{ChatCompletion, ChunkWriter, ReasoningName};
+use unjinja_server::{CallIdShape, CallIds, Finish, ModelIds, Usage, sse};
+use unjinja_testkit::random::Random;
+
+use crate::support::{assemble_chunks, assemble_events, cut, take_ids};
+
+/// A part of a random turn.
+#[derive(Debug, Clone)]
+enum Item {
+    Reasoning(String),
+    Content(String),
+    Unparsed(String),
+    Call { name: String, id: Option<String>, arguments: String, complete: bool },
+    Diagnostic(usize),
+}
+
+fn item(random: &mut Random, number: usize) -> Item {
+    const ARGUMENTS: [&str; 7] = [
+        "{}",
+        r#"{"city": "Łódź", "days": [1, -2.5, null], "deep": {"a": {"b": "\u00e9\ud83d\ude00\n"}}}"#,
+        "{\n  \"text\" : \"日本語 is long enough to be cut\" ,\n  \"on\" : true\n}",
+        r#"{"path": "/tmp", "all": flase}"#,
+        r#"{"a": 1} and more"#,
+        "Paris",
+        "",
+    ];
+    match random.below(7) {
+        0 => Item::Reasoning(random.text()),
+        1 | 2 => Item::Content(random.text()),
+        3 => Item::Unparsed(random.text()),
+        4 => Item::Diagnostic(random.below(3)),
+        _ => {
+            let whole = *random.pick(&ARGUMENTS);
+            let end = (random.below(whole.len() + 1)..).find(|&at| whole.is_char_boundary(at)).unwrap_or_default();
+            let complete = !random.once_in(3);
+            let name = if random.once_in(2) { "get_weather" } else { "run" };
+            Item::Call {
+                name: name.to_owned(),
+                id: random.once_in(2).then(|| format!("written{number}")),
+                arguments: if complete { whole } else { &whole[..end] }.to_owned(),
+                complete,
+            }
+        }
+    }
+}
+
+/// Sends the events of items, their texts cut at random.
+fn send(items: &[Item], model_ids: ModelIds, random: &mut Random, sink: &mut dyn FnMut(&Event<'_>)) {
+    let mut index = 0;
+    for item in items {
+        match item {
+            Item::Reasoning(text) => cut(text, random).into_iter().for_each(|text| sink(&Event::Reasoning(text))),
+            Item::Content(text) => cut(text, random).into_iter().for_each(|text| sink(&Event::Content(text))),
+            Item::Unparsed(text) => cut(text, random).into_iter().for_each(|text| sink(&Event::Unparsed(text))),
+            Item::Diagnostic(call) => {
+                sink(&Event::Diagnostic(Diagnostic::new(DiagnosticKind::UnknownTool, Some(*call), "f")));
+            }
+            Item::Call { name, id, arguments, complete } => {
+                let early = id.as_deref().filter(|_| model_ids == ModelIds::WithName);
+                sink(&Event::ToolCallStart { index, name, id: early });
+                if let Some(id) = id.as_deref().filter(|_| model_ids == ModelIds::BeforeArguments) {
+                    sink(&Event::ToolCallId { index, id });
+                }
+                cut(arguments, random).into_iter().for_each(|json| sink(&Event::ToolCallArguments { index, json }));
+                if let Some(id) = id.as_deref().filter(|_| model_ids == ModelIds::AfterArguments) {
+                    sink(&Event::ToolCallId { index, id });
+                }
+                sink(&Event::ToolCallEnd { index, complete: *complete });
+                index += 1;
+            }
+        }
+    }
+}
+
+const MODEL_IDS: [ModelIds; 3] = [ModelIds::WithName, ModelIds::BeforeArguments, ModelIds::AfterArguments];
+
+fn turns(mut check: impl FnMut(&[Item], ModelIds, &mut Random)) {
+    let mut random = Random::new(2024);
+    for round in 0..1500 {
+        let count = random.below(8);
+        let items: Vec<Item> = (0..count).map(|number| item(&mut random, number)).collect();
+        check(&items, MODEL_IDS[round % 3], &mut random);
+    }
+}
+
+fn ids(model_ids: ModelIds) -> CallIds {
+    CallIds::new(CallIdShape::Free).written(model_ids)
+}
+
+#[test]
+fn chunks_add_up_to_the_completion() {
+    turns(|items, model_ids, random| {
+        let (close, diagnostics, early) = (random.once_in(2), random.once_in(2), random.once_in(2));
+        let reasoning = if random.once_in(2) { ReasoningName::Reasoning } else { ReasoningName::ReasoningContent };
+        let mut writer =
+            ChunkWriter::new("m", ids(model_ids)).reasoning(reasoning).diagnostics(diagnostics).include_usage(true);
+        if close {
+            writer = writer.close_arguments();
+        }
+        let (mut chunks, mut message) = (Vec::new(), Message::default());
+        chunks.extend(early.then(|| writer.start()));
+        send(items, model_ids, random, &mut |event| {
+            message.apply(event);
+            chunks.extend(writer.event(event));
+        });
+        chunks.extend(writer.finish(&Finish::Stop, Some(Usage::new(3, 4))));
+
+        let mut whole =
+            ChatCompletion::new("m", message.clone(), &mut ids(model_ids), &Finish::Stop).reasoning(reasoning);
+        if close {
+            whole = whole.close_arguments();
+        }
+        if diagnostics {
+            whole = whole.diagnostics();
+        }
+        let whole = serde_json::to_value(whole.usage(Usage::new(3, 4))).unwrap();
+        let mut expected = whole["choices"][0]["message"].clone();
+        expected.as_object_mut().unwrap().remove("refusal");
+        let mut found = assemble_chunks(&chunks);
+        let (written, again) = (take_ids(&mut found.message), take_ids(&mut expected));
+        assert_eq!(found.message, expected, "{items:?}");
+        assert_eq!(found.finish_reason, whole["choices"][0]["finish_reason"]);
+        assert_eq!(found.usage, whole["usage"]);
+        for ((call, one), other) in message.tool_calls.iter().zip(&written).zip(&again) {
+            match &call.id {
+                Some(id) => assert_eq!((one, other), (id, id), "the model's id is kept"),
+                None => assert!(one.starts_with("call_") && one != other),
+            }
+            if close && !call.complete {
+                assert!(serde_json::from_str::<Value>(&close_json(&call.arguments)).is_ok());
+            }
+        }
+        assert_eq!(written.len(), message.tool_calls.len());
+        assert_eq!(written.iter().collect::<HashSet<_>>().len(), written.len());
+    });
+}
+
+#[test]
+fn blocks_add_up_to_the_message_in_the_order_of_the_output() {
+    turns(|items, model_ids, random| {
+        let mut writer = EventWriter::new("m", ids(model_ids).prefix("toolu_")).id("msg_1");
+        let (mut events, mut message) = (Vec::new(), Message::default());
+        if random.once_in(2) {
+            events.extend(writer.start(None));
+        }
+        send(items, model_ids, random, &mut |event| {
+            message.apply(event);
+            events.extend(writer.event(event));
+        });
+        events.extend(writer.finish(&Finish::Stop, Usage::new(3, 4)));
+        let mut found = assemble_events(&events);
+
+        let mut builder = ResponseBuilder::new(EventWriter::new("m", ids(model_ids).prefix("toolu_")).id("msg_1"));
+        send(items, model_ids, random, &mut |event| builder.event(event));
+        let mut whole = serde_json::to_value(builder.finish(&Finish::Stop, Usage::new(3, 4))).unwrap();
+        take_ids(&mut whole);
+        take_ids(&mut found);
+        assert_eq!(found, whole, "{items:?}");
+
+        let blocks = found["content"].as_array().unwrap();
+        let texts = |kind: &str| {
+            blocks
+                .iter()
+                .filter(|block| block["type"] == kind)
+                .map(|block| block[kind].as_str().unwrap())
+                .collect::<String>()
+        };
+        assert_eq!((texts("thinking"), texts("text")), (message.reasoning_content.clone(), message.content.clone()));
+        assert!(blocks.iter().all(|block| block["type"] != "thinking" || block["signature"] == ""));
+        assert_eq!(found["unparsed"].as_str().unwrap_or_default(), message.unparsed);
+        let inputs = blocks.iter().filter(|block| block["type"] == "tool_use");
+        for (call, block) in message.tool_calls.iter().zip(inputs) {
+            assert_eq!(block["name"], call.name);
+            match call.arguments_value() {
+                Ok(Value::Object(object)) => assert_eq!(block["input"], Value::Object(object)),
+                _ => assert!(block["input"].is_object()),
+            }
+        }
+        // Neighbours of the same kind are one block.
+        let mut kinds: Vec<&str> = Vec::new();
+        for item in items {
+            match item {
+                Item::Reasoning(text) if !text.is_empty() && kinds.last() != Some(&"thinking") => {
+                    kinds.push("thinking")
+                }
+                Item::Content(text) if !text.is_empty() && kinds.last() != Some(&"text") => kinds.push("text"),
+                Item::Call { .. } => kinds.push("tool_use"),
+                _ => {}
+            }
+        }
+        assert_eq!(blocks.iter().map(|block| block["type"].as_str().unwrap()).collect::<Vec<_>>(), kinds);
+    });
+}
+
+/// A stream of events with the reason why it ended, in both formats.
+fn ends(events: &[Event<'_>], finish: &Finish) -> (String, String, Value) {
+    let mut chunks = ChunkWriter::new("m", ids(ModelIds::WithName));
+    let mut blocks = EventWriter::new("m", ids(ModelIds::WithName));
+    for event in events {
+        chunks.event(event);
+        blocks.event(event);
+    }
+    let last = chunks.finish(finish, None).pop().unwrap();
+    let end = serde_json::to_value(&blocks.finish(finish, Usage::default())[..]).unwrap();
+    let delta = end.as_array().unwrap().iter().find(|event| event["type"] == "message_delta").unwrap()["delta"].clone();
+    let reason = last.choices[0].finish_reason.clone().unwrap();
+    (reason, delta["stop_reason"].as_str().unwrap().to_owned(), delta["stop_sequence"].clone())
+}
+
+#[test]
+fn the_reason_why_an_output_ended_is_told() {
+    let call =
+        [Event::ToolCallStart { index: 0, name: "f", id: None }, Event::ToolCallArguments { index: 0, json: "{" }];
+    let text = [Event::Content("Hi")];
+    let expect = |events: &[Event<'_>], finish: Finish, openai: &str, anthropic: &str, sequence: Value| {
+        assert_eq!(ends(events, &finish), (openai.to_owned(), anthropic.to_owned(), sequence));
+    };
+    expect(&text, Finish::Stop, "stop", "end_turn", Value::Null);
+    expect(&call, Finish::Stop, "tool_calls", "tool_use", Value::Null);
+    expect(&text, Finish::Length, "length", "max_tokens", Value::Null);
+    expect(&call, Finish::Length, "length", "max_tokens", Value::Null);
+    expect(&text, Finish::ContentFilter, "content_filter", "refusal", Value::Null);
+    expect(&text, Finish::StopSequence("END".into()), "stop", "stop_sequence", json!("END"));
+    expect(&[], Finish::Stop, "stop", "end_turn", Value::Null);
+}
+
+#[test]
+fn a_call_that_was_cut_short_comes_as_it_stands_or_closed() {
+    let events = [
+        Event::ToolCallStart { index: 0, name: "f", id: None },
+        Event::ToolCallArguments { index: 0, json: r#"{"city": "Par"# },
+        Event::ToolCallEnd { index: 0, complete: false },
+    ];
+    for (close, arguments) in [(false, r#"{"city": "Par"#), (true, r#"{"city": "Par"}"#)] {
+        let mut writer = ChunkWriter::new("m", ids(ModelIds::WithName));
+        if close {
+            writer = writer.close_arguments();
+        }
+        let mut chunks: Vec<_> = events.iter().flat_map(|event| writer.event(event)).collect();
+        chunks.extend(writer.finish(&Finish::Length, None));
+        let found = assemble_chunks(&chunks);
+        assert_eq!(found.message["tool_calls"][0]["function"], json!({"name": "f", "arguments": arguments}));
+        assert_eq!((found.finish_reason, found.message["content"].clone()), (json!("length"), Value::Null));
+    }
+}
+
+#[test]
+fn a_stream_is_text() {
+    let mut writer = ChunkWriter::new("m", ids(ModelIds::WithName)).id("chatcmpl-1").created(7);
+    let chunk = writer.event(&Event::Content("a\nb")).remove(0);
+    assert_eq!(
+        chunk.to_sse() + sse::DONE,
+        "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[{\"index\":0,\
+         \"delta\":{\"role\":\"assistant\",\"content\":\"a\\nb\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n"
+    );
+    let mut writer = EventWriter::new("m", ids(ModelIds::WithName)).id("msg_1");
+    let text: String = writer.event(&Event::Content("Hi")).iter().map(|event| event.to_sse()).collect();
+    assert_eq!(
+        text,
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\
+         \"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\
+         \"usage\":{\"input_tokens\":0,\"output_tokens\":0}}}\n\n\
+         event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\
+         \"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n\
+         event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\
+         \"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n"
+    );
+}
+
+#[test]
+fn text_inside_a_call_follows_it() {
+    let mut writer = EventWriter::new("m", ids(ModelIds::WithName));
+    let events = [
+        Event::ToolCallStart { index: 0, name: "f", id: None },
+        Event::Content("late"),
+        Event::ToolCallArguments { index: 0, json: "{}" },
+        Event::ToolCallEnd { index: 0, complete: true },
+    ];
+    let mut stream: Vec<_> = events.iter().flat_map(|event| writer.event(event)).collect();
+    stream.extend(writer.finish(&Finish::Stop, Usage::default()));
+    let content = assemble_events(&stream)["content"].clone();
+    assert_eq!((&content[0]["type"], &content[1]["text"]), (&json!("tool_use"), &json!("late")));
+}
