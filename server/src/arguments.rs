@@ -16,7 +16,10 @@ pub(crate) enum Ending {
 }
 
 /// The member that holds the text of malformed arguments where an object is demanded.
-const UNPARSED: &str = "unparsed";
+pub(crate) const UNPARSED: &str = "unparsed";
+
+/// How deep arguments may nest. Readers of JSON refuse what nests deeper than about 128.
+const DEEPEST: usize = 100;
 
 impl Ending {
     /// The arguments as the client gets them.
@@ -169,7 +172,8 @@ impl Stable {
         let space = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
         match self.at {
             At::Root if space => Some(false),
-            At::Root => (byte == b'{').then(|| self.open(byte)),
+            At::Root if byte == b'{' => self.open(byte),
+            At::Root => None,
             At::KeyOrClose | At::Key | At::ValueOrClose if space => Some(false),
             At::Value if space => Some(self.nesting.last() == Some(&b'{')),
             At::Colon | At::Comma if space => Some(true),
@@ -225,9 +229,10 @@ impl Stable {
         stable
     }
 
-    fn open(&mut self, bracket: u8) -> bool {
+    fn open(&mut self, bracket: u8) -> Option<bool> {
         self.nesting.push(bracket);
-        self.go(if bracket == b'{' { At::KeyOrClose } else { At::ValueOrClose }, true)
+        let next = if bracket == b'{' { At::KeyOrClose } else { At::ValueOrClose };
+        (self.nesting.len() <= DEEPEST).then(|| self.go(next, true))
     }
 
     fn close(&mut self) -> bool {
@@ -238,7 +243,7 @@ impl Stable {
 
     fn value(&mut self, byte: u8) -> Option<bool> {
         let word: &'static [u8] = match byte {
-            b'{' | b'[' => return Some(self.open(byte)),
+            b'{' | b'[' => return self.open(byte),
             b'"' => return Some(self.go(At::Text { key: false }, true)),
             b'-' => return Some(self.go(At::Number(Number::Minus), false)),
             b'0' => return Some(self.go(At::Number(Number::Zero), false)),
@@ -365,6 +370,16 @@ mod tests {
         ] {
             assert_eq!(Ending::Object.whole(text, true), object, "{text}");
         }
+    }
+
+    #[test]
+    fn arguments_that_nest_too_deep_keep_their_text() {
+        let text = format!("{{\"a\": {}{}}}", "[".repeat(500), "]".repeat(500));
+        let mut random = Random::new(1);
+        let whole = Ending::Object.whole(&text, true);
+        assert_eq!(streamed(&text, true, Ending::Object, &mut random), whole);
+        let value: Map<String, Value> = serde_json::from_str(&whole).unwrap();
+        assert_eq!(value[UNPARSED].as_str().map(str::len), Some(1000 + 1 - (DEEPEST - 1)));
     }
 
     #[test]

@@ -20,14 +20,18 @@ pub(crate) fn context(request: &Request, needs: &TemplateNeeds, thinking: Option
     }
     context.insert("messages".to_owned(), messages(&request.messages, needs));
     if !request.tools.is_empty() && request.tool_choice != ToolChoice::None {
-        context.insert("tools".to_owned(), offered(&request.tools));
+        let tools = offered(&request.tools);
+        // A few templates take the functions as JSON text.
+        let functions: Value = tools.iter().map(|tool| tool["function"].clone()).collect();
+        context.entry("functions").or_insert_with(|| functions.to_string().into());
+        context.insert("tools".to_owned(), tools.into());
     }
     context.insert("add_generation_prompt".to_owned(), true.into());
     Value::Object(context)
 }
 
 /// The tools as templates expect them, with no other fields than models were trained on.
-fn offered(tools: &Tools) -> Value {
+fn offered(tools: &Tools) -> Vec<Value> {
     let one = |tool: &Tool| {
         let mut function = Map::new();
         function.insert("name".to_owned(), tool.name.as_str().into());
@@ -73,10 +77,12 @@ fn one(message: &ChatMessage, text: Option<&str>, called: Option<&str>, needs: &
     let mut object = Map::new();
     object.insert("role".to_owned(), message.role.name().into());
     let content = match text {
-        None | Some("") if !message.tool_calls.is_empty() && !needs.empty_text => Value::Null,
-        text => needs.content.value(text.unwrap_or_default()),
+        None | Some("") if !message.tool_calls.is_empty() => needs.empty_content(),
+        text => Some(needs.content.value(text.unwrap_or_default())),
     };
-    object.insert("content".to_owned(), content);
+    if let Some(content) = content {
+        object.insert("content".to_owned(), content);
+    }
     if !message.reasoning.is_empty() {
         let reasoning = message.reasoning.as_str();
         if needs.reasoning_field == PARTS {

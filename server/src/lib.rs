@@ -24,6 +24,6 @@ pub mod sse;
 pub use error::{AnthropicError, ApiError};
 pub use finish::{Finish, Usage};
 pub use ids::{CallIdShape, CallIds, ModelIds, unique_id};
-pub use needs::{ArgumentsForm, ContentForm, TemplateNeeds};
+pub use needs::{ArgumentsForm, ContentForm, EmptyContent, TemplateNeeds};
 pub use prepare::Prepared;
 pub use request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};

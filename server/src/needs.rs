@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use unjinja_spec::{CallIdPosition, FormatSpec, ToolFormat};
 
-use crate::ids::{CallIdShape, ModelIds};
+use crate::ids::{CallIdShape, CallIds, ModelIds};
 
 /// What a template needs of a conversation.
 ///
@@ -12,10 +12,24 @@ use crate::ids::{CallIdShape, ModelIds};
 /// use unjinja_server::{CallIdShape, TemplateNeeds};
 /// use unjinja_spec::FormatSpec;
 ///
-/// let mut spec = FormatSpec::default();
-/// assert_eq!(TemplateNeeds::of(&spec).ids, CallIdShape::Free);
-/// spec.tools.id_field = "id".into(); // the id is part of a call
+/// let spec = FormatSpec::from_toml(r#"
+/// spec_version = 3
+///
+/// [template]
+/// name = "sample"
+/// file = "sample.jinja"
+/// sha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+///
+/// [tools]
+/// format = "json_native"
+/// per_call_start = "<tool_call>"
+/// per_call_end = "</tool_call>"
+/// name_field = "name"
+/// args_field = "arguments"
+/// id_field = "id"
+/// "#, "sample.toml")?;
 /// assert_eq!(TemplateNeeds::of(&spec).ids, CallIdShape::Nine);
+/// # Ok::<(), unjinja_spec::SpecError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TemplateNeeds {
@@ -27,8 +41,8 @@ pub struct TemplateNeeds {
     pub arguments: ArgumentsForm,
     /// How text is handed over.
     pub content: ContentForm,
-    /// A message that only calls tools has an empty text as its content, and not null.
-    pub empty_text: bool,
+    /// The content of a message that only calls tools.
+    pub empty: EmptyContent,
     /// The template renders no system message. Instructions are put before the first message of the user.
     pub no_system_role: bool,
     /// The field in which a message carries its reasoning. `content.thinking` stands for a part of the content.
@@ -55,6 +69,18 @@ pub enum ContentForm {
     Text,
     /// As a list of typed parts.
     Parts,
+}
+
+/// The content of a message that only calls tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyContent {
+    /// An empty text. Nearly all templates take it, and some fail at null.
+    #[default]
+    Text,
+    /// Null.
+    Null,
+    /// No such field.
+    Absent,
 }
 
 impl TemplateNeeds {
@@ -93,7 +119,7 @@ impl TemplateNeeds {
                 false => ArgumentsForm::Object,
             },
             content: ContentForm::Text,
-            empty_text: capabilities.requires_nonnull_content,
+            empty: EmptyContent::Text,
             no_system_role: !capabilities.system_role,
             reasoning_field: spec.reasoning.field.clone(),
             thinking_switch: spec.reasoning.switch.clone(),
@@ -101,23 +127,22 @@ impl TemplateNeeds {
     }
 
     /// The same, corrected by rendering small conversations: `render` gets the context of a template and returns the text, or
-    /// nothing if the template refuses it. If a conversation with a call fails, other ids are tried; if a text does not
-    /// appear, it is handed over as typed parts. What no variant mends stays as the spec says.
+    /// nothing if the template refuses it. If a conversation with a call fails, other ids and other contents of the call's message
+    /// are tried; if a text does not appear, it is handed over as typed parts. What no variant mends stays as the spec says.
     ///
     /// ```
     /// use unjinja_render::Template;
     /// use unjinja_server::{CallIdShape, TemplateNeeds};
-    /// use unjinja_spec::FormatSpec;
     ///
     /// let source = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}\
     ///     {% if c.id | length != 9 %}{{ raise_exception('nine, please') }}{% endif %}{% endfor %}{% endfor %}";
     /// let template = Template::parse("strict.jinja", source)?;
-    /// let needs = TemplateNeeds::tried(&FormatSpec::default(), |context| template.render(context).ok());
+    /// let needs = TemplateNeeds::default().tried(|context| template.render(context).ok());
     /// assert_eq!(needs.ids, CallIdShape::Nine);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn tried(spec: &FormatSpec, mut render: impl FnMut(&Value) -> Option<String>) -> Self {
-        let mut needs = Self::of(spec);
+    pub fn tried(self, mut render: impl FnMut(&Value) -> Option<String>) -> Self {
+        let mut needs = self;
         let shows = |render: &mut dyn FnMut(&Value) -> Option<String>, content: ContentForm| {
             let context = json!({"messages": [{"role": "user", "content": content.value(WORD)}]});
             render(&context).is_some_and(|text| text.contains(WORD))
@@ -127,14 +152,21 @@ impl TemplateNeeds {
         }
         let functions = CallIdShape::Named { prefix: "functions.".to_owned(), suffix: ":".to_owned() };
         let shapes = [needs.ids.clone(), CallIdShape::Nine, functions];
-        let fits = shapes.into_iter().find(|shape| render(&needs.conversation(shape)).is_some());
-        needs.ids = fits.unwrap_or(needs.ids);
+        let variants = [EmptyContent::Text, EmptyContent::Null, EmptyContent::Absent]
+            .into_iter()
+            .flat_map(|empty| shapes.iter().map(move |ids| (empty, ids.clone())));
+        for (empty, ids) in variants {
+            let variant = Self { empty, ids, ..needs.clone() };
+            if render(&variant.conversation()).is_some() {
+                return variant;
+            }
+        }
         needs
     }
 
     /// A conversation with a call and its result.
-    fn conversation(&self, shape: &CallIdShape) -> Value {
-        let id = crate::ids::CallIds::new(shape.clone()).next("look", None);
+    fn conversation(&self) -> Value {
+        let id = CallIds::new(self.ids.clone()).next("look", None);
         let arguments = match self.arguments {
             ArgumentsForm::Object => json!({"a": "b"}),
             ArgumentsForm::Text => json!("{\"a\": \"b\"}"),
@@ -142,15 +174,29 @@ impl TemplateNeeds {
         let function = json!({"name": "look", "arguments": arguments});
         let tool = json!({"name": "look", "description": "Looks.", "parameters": {
             "type": "object", "properties": {"a": {"type": "string", "description": "A."}}}});
+        let mut turn =
+            json!({"role": "assistant", "tool_calls": [{"type": "function", "id": id, "function": function}]});
+        if let Some(empty) = self.empty_content() {
+            turn["content"] = empty;
+        }
         json!({
             "messages": [
                 {"role": "user", "content": self.content.value(WORD)},
-                {"role": "assistant", "content": self.content.value(""), "tool_calls": [
-                    {"type": "function", "id": id, "function": function}]},
+                turn,
                 {"role": "tool", "content": self.content.value(WORD), "tool_call_id": id, "name": "look"},
             ],
             "tools": [{"type": "function", "function": tool}],
+            "add_generation_prompt": true,
         })
+    }
+
+    /// The content of a message that only calls tools; nothing where the field is to be absent.
+    pub(crate) fn empty_content(&self) -> Option<Value> {
+        match self.empty {
+            EmptyContent::Text => Some(self.content.value("")),
+            EmptyContent::Null => Some(Value::Null),
+            EmptyContent::Absent => None,
+        }
     }
 }
 

@@ -7,6 +7,9 @@ pub const DONE: &str = "data: [DONE]\n\n";
 
 /// One event. `name` is the event's type; OpenAI's events have none.
 ///
+/// An error in the middle of a stream is `event(None, &error)` for OpenAI's clients, and
+/// `event(Some("error"), &error.anthropic())` for Anthropic's.
+///
 /// ```
 /// use unjinja_server::sse;
 ///

@@ -49,8 +49,7 @@ def of_anthropic(turn, streamed, message):
          reason=message.stop_reason, usage=usage, id=message.id)
 
 
-def ask_openai(address, turn):
-    client = openai.OpenAI(base_url=f"{address}/{turn}/v1", api_key="none", max_retries=0)
+def ask_openai(client, turn):
     request = {"model": "m", "messages": ASK, "tools": [{"type": "function", "function": FUNCTION}]}
     of_openai(turn, False, client.chat.completions.create(**request))
     request["stream_options"] = {"include_usage": True}
@@ -68,8 +67,7 @@ def ask_openai(address, turn):
     of_openai(turn, True, completion)
 
 
-def ask_anthropic(address, turn):
-    client = anthropic.Anthropic(base_url=f"{address}/{turn}", api_key="none", max_retries=0)
+def ask_anthropic(client, turn):
     request = {"model": "m", "messages": ASK, "tools": [INPUT], "max_tokens": 100}
     of_anthropic(turn, False, client.messages.create(**request))
     with client.messages.stream(**request) as stream:
@@ -91,13 +89,13 @@ def refused(client, kind, ask):
 
 def main():
     address, turns = sys.argv[1], int(sys.argv[2])
-    for turn in range(turns):
-        ask_openai(address, turn)
-        ask_anthropic(address, turn)
     one = openai.OpenAI(base_url=f"{address}/0/v1", api_key="none", max_retries=0)
+    two = anthropic.Anthropic(base_url=f"{address}/0", api_key="none", max_retries=0)
+    for turn in range(turns):
+        ask_openai(one.with_options(base_url=f"{address}/{turn}/v1"), turn)
+        ask_anthropic(two.with_options(base_url=f"{address}/{turn}"), turn)
     refused("openai", openai.BadRequestError, lambda: one.chat.completions.create(model="m", messages=ASK, n=2))
     refused("openai", openai.NotFoundError, lambda: one.responses.create(model="m", input="Hi"))
-    two = anthropic.Anthropic(base_url=f"{address}/0", api_key="none", max_retries=0)
     image = {"type": "image", "source": {"type": "url", "url": "http://localhost/a.png"}}
     ask = [{"role": "user", "content": [image]}]
     refused("anthropic", anthropic.BadRequestError,

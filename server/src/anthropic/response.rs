@@ -5,6 +5,7 @@ use unjinja_runtime::{Event, Message};
 
 use super::event::{BlockDelta, ContentBlock, MessageResponse, StreamEvent};
 use super::writer::EventWriter;
+use crate::arguments::UNPARSED;
 use crate::finish::{Finish, Usage};
 
 /// Builds a whole message.
@@ -109,8 +110,10 @@ impl ResponseBuilder {
             },
             StreamEvent::ContentBlockStop { .. } => {
                 if let Some(ContentBlock::ToolUse { input, .. }) = response.content.last_mut() {
-                    // The writer makes an object of all arguments.
-                    *input = serde_json::from_str(&self.input).unwrap_or_else(|_| Map::new());
+                    // The writer makes an object of all arguments. What it does not check is the size of numbers.
+                    let text = if self.input.is_empty() { "{}" } else { &self.input };
+                    let unread = |_| Map::from_iter([(UNPARSED.to_owned(), text.into())]);
+                    *input = serde_json::from_str(text).unwrap_or_else(unread);
                 }
             }
             StreamEvent::MessageDelta { delta, usage } => {

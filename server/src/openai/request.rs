@@ -40,7 +40,7 @@ pub struct ChatRequest {
 }
 
 /// Fields that concern OpenAI's service and no model.
-const IGNORED: [&str; 10] = [
+const IGNORED: [&str; 11] = [
     "metadata",
     "modalities",
     "moderation",
@@ -51,10 +51,11 @@ const IGNORED: [&str; 10] = [
     "service_tier",
     "store",
     "user",
+    "verbosity",
 ];
 
 /// Fields that are read below.
-const READ: [&str; 20] = [
+const READ: [&str; 19] = [
     "chat_template_kwargs",
     "continue_final_message",
     "add_generation_prompt",
@@ -74,7 +75,6 @@ const READ: [&str; 20] = [
     "stream_options",
     "tool_choice",
     "tools",
-    "verbosity",
 ];
 
 impl ChatRequest {

@@ -326,7 +326,7 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
         json!([
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "a\nb", "name": "Ada"},
-            {"role": "assistant", "content": null, "reasoning_content": "Hm.", "tool_calls": [
+            {"role": "assistant", "content": "", "reasoning_content": "Hm.", "tool_calls": [
                 call("1", "f", json!({"b": 1, "a": [true]})), call("2", "g", json!({"x": "cut sh"}))]},
             {"role": "tool", "content": "ok", "tool_call_id": "1", "name": "f"},
             {"role": "tool", "content": "done", "tool_call_id": "2", "name": "g"},
@@ -336,7 +336,6 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
     let needs = TemplateNeeds {
         arguments: ArgumentsForm::Text,
         content: ContentForm::Parts,
-        empty_text: true,
         no_system_role: true,
         reasoning_field: "thinking".into(),
         ids: CallIdShape::Nine,

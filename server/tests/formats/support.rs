@@ -248,3 +248,22 @@ pub fn take_ids(message: &mut Value) -> Vec<String> {
     let calls = calls.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut);
     calls.filter_map(|call| call.remove("id")).filter_map(|id| id.as_str().map(str::to_owned)).collect()
 }
+
+/// The released templates of the corpus with their committed specs; nothing where there is no corpus.
+pub fn released() -> Result<Vec<Model>, Failure> {
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(Vec::new()) };
+    let mut models = Vec::new();
+    for (_, spec) in unjinja_codegen::read_specs(&root().join("generated/specs"))? {
+        let file = corpus.join("templates").join(&spec.template.file);
+        if !spec.status.makes_parser() || !file.is_file() {
+            continue;
+        }
+        let bos = Some(spec.tokens.bos.clone().unwrap_or_default());
+        let eos = Some(spec.tokens.eos.clone().unwrap_or_default());
+        let template = Template::parse(&spec.template.file, &fs::read_to_string(file)?)?;
+        let template = template.with_tokens(SpecialTokens { bos, eos });
+        let parser = unjinja_codegen::interpreter(&spec)?;
+        models.push(Model { name: spec.template.name.clone(), template, spec, parser });
+    }
+    Ok(models)
+}

@@ -1,5 +1,7 @@
 //! Both formats with the project's own templates: real outputs, and conversations with calls that are rendered again.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use unjinja_runtime::{Event, Message};
 use unjinja_server::anthropic::{EventWriter, MessagesRequest};
@@ -7,7 +9,9 @@ use unjinja_server::openai::{ChatCompletion, ChatRequest, ChunkWriter};
 use unjinja_server::{CallIds, Finish, TemplateNeeds, Usage};
 use unjinja_testkit::random::Random;
 
-use crate::support::{Failure, Model, assemble_chunks, assemble_events, models, outputs, stream, take_ids, tools_json};
+use crate::support::{
+    Failure, Model, assemble_chunks, assemble_events, models, outputs, released, stream, take_ids, tools_json,
+};
 
 fn ids(model: &Model) -> CallIds {
     let needs = TemplateNeeds::of(&model.spec);
@@ -103,7 +107,7 @@ fn a_delivered_call_can_be_sent_back() -> Result<(), Failure> {
             ],
         }))?;
         let needs = TemplateNeeds::of(&model.spec);
-        let tried = TemplateNeeds::tried(&model.spec, |context| model.template.render(context).ok());
+        let tried = needs.clone().tried(|context| model.template.render(context).ok());
         assert_eq!(tried, needs, "{}: nothing had to be corrected", model.name);
         let one = openai.prepare(&needs)?;
         assert_eq!(one.context, anthropic.prepare(&needs)?.context, "{}", model.name);
@@ -118,5 +122,55 @@ fn a_delivered_call_can_be_sent_back() -> Result<(), Failure> {
         let mut next = one.prompt(&prompt).call_ids;
         assert_ne!(next.next("get_weather", Some(&id)), id, "{}", model.name);
     }
+    Ok(())
+}
+
+/// Released templates check ids, roles and the types of arguments. They must render a conversation with a call.
+/// `released_failures.txt` lists those that do not, and why.
+#[test]
+fn released_templates_render_what_is_sent_back() -> Result<(), Failure> {
+    let known = include_str!("released_failures.txt");
+    let known = known.lines().filter_map(|line| line.split_once(": ")).map(|(name, reason)| (name.to_owned(), reason));
+    let known: BTreeMap<String, &str> = known.collect();
+    let mut problems = BTreeMap::new();
+    let models = released()?;
+    for model in &models {
+        let needs = TemplateNeeds::of(&model.spec);
+        let tried = needs.clone().tried(|context| model.template.render(context).ok());
+        if tried != needs {
+            problems.insert(model.name.clone(), format!("the spec says {needs:?}, and rendering {tried:?}"));
+        }
+        let message = called(model, "get_weather", r#"{"city": "Paris"}"#);
+        let id = message.tool_calls[0].id.clone().unwrap_or_default();
+        let mut request = json!({"model": "m", "chat_template_kwargs": {"datetime": "2026-01-15"}, "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Rain?"},
+        ]});
+        if model.spec.capabilities.tool_calls {
+            let city = json!({"type": "string", "description": "The city."});
+            let parameters = json!({"type": "object", "properties": {"city": city}, "required": ["city"]});
+            let function = json!({"name": "get_weather", "description": "The weather.", "parameters": parameters});
+            request["tools"] = json!([{"type": "function", "function": function}]);
+            let list = request["messages"].as_array_mut().ok_or("no list")?;
+            list.push(serde_json::to_value(&message)?);
+            list.push(json!({"role": "tool", "tool_call_id": id, "content": "Sunshine."}));
+            list.push(json!({"role": "assistant", "content": "Hardly."}));
+            list.push(json!({"role": "user", "content": "And tomorrow?"}));
+        }
+        let context = ChatRequest::from_value(&request)?.prepare(&needs)?.context;
+        match model.template.render(&context) {
+            Err(error) => drop(problems.insert(model.name.clone(), error.message().to_owned())),
+            Ok(prompt) if prompt.contains("Rain?") && prompt.contains("Be brief.") => {}
+            Ok(prompt) => drop(problems.insert(model.name.clone(), format!("a message is lost: {prompt}"))),
+        }
+    }
+    let new: Vec<String> = problems
+        .iter()
+        .filter(|(name, _)| !known.contains_key(*name))
+        .map(|(name, what)| format!("{name}: {what}"))
+        .collect();
+    assert!(new.is_empty(), "{}", new.join("\n"));
+    let mended = known.keys().filter(|name| !models.is_empty() && !problems.contains_key(*name));
+    assert_eq!(mended.count(), 0, "remove what holds now from released_failures.txt: {known:?}");
     Ok(())
 }
