@@ -396,3 +396,74 @@ fn ids_go_on_where_the_conversation_ends() -> Result<(), Failure> {
     assert!(ids.next("f", None).starts_with("toolu_"));
     Ok(())
 }
+
+/// Puts a value in the place of each value of a request, one at a time.
+fn replaced(value: &Value, other: &Value, found: &mut Vec<Value>) {
+    found.push(other.clone());
+    let mut inside = |inner: &Value, put: &dyn Fn(&mut Value, Value)| {
+        let mut variants = Vec::new();
+        replaced(inner, other, &mut variants);
+        found.extend(variants.into_iter().map(|variant| {
+            let mut whole = value.clone();
+            put(&mut whole, variant);
+            whole
+        }));
+    };
+    match value {
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(at, item)| inside(item, &|whole, new| whole[at] = new))
+        }
+        Value::Object(map) => map.iter().for_each(|(key, item)| inside(item, &|whole, new| whole[key] = new)),
+        _ => {}
+    }
+}
+
+#[test]
+fn whatever_is_sent_is_read_or_refused() {
+    let chat = json!({
+        "model": "m", "tools": tools(), "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"function": {"name": "f"}}]}},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}, "stop": ["a"],
+        "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 3, "n": 1, "parallel_tool_calls": true,
+        "reasoning_effort": "low", "chat_template_kwargs": {"a": 1}, "modalities": ["text"],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}], "name": "n"},
+            {"role": "assistant", "content": "a", "reasoning_content": "r", "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "1", "content": "ok"},
+        ],
+    });
+    let blocks = json!({
+        "model": "m", "max_tokens": 3, "system": [{"type": "text", "text": "s"}], "thinking": {"type": "enabled"},
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}], "stop_sequences": ["a"],
+        "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": true},
+        "output_config": {"format": {"type": "json_schema", "schema": {}}, "effort": "low"},
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "t", "signature": ""}, {"type": "text", "text": "a"},
+                {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "ok"}]},
+        ],
+    });
+    assert!(ChatRequest::from_value(&chat).is_ok() && MessagesRequest::from_value(&blocks).is_ok());
+    let needs = TemplateNeeds::default();
+    let mut refused = 0;
+    for other in
+        [json!(null), json!(true), json!(-1.5), json!("x"), json!([]), json!([[{}]]), json!({}), json!({"type": "x"})]
+    {
+        let mut variants = Vec::new();
+        replaced(&chat, &other, &mut variants);
+        let chats = variants.iter().map(|one| ChatRequest::from_value(one).and_then(|one| one.prepare(&needs)).err());
+        let mut variants_of_blocks = Vec::new();
+        replaced(&blocks, &other, &mut variants_of_blocks);
+        let messages = variants_of_blocks
+            .iter()
+            .map(|one| MessagesRequest::from_value(one).and_then(|one| one.prepare(&needs)).err());
+        for error in chats.chain(messages).flatten() {
+            assert_eq!(error.status(), 400);
+            assert!(error.message().contains("; "), "{error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 300, "{refused}");
+}
