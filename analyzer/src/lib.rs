@@ -5,7 +5,8 @@
 //! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing; `settle` leaves out of it
 //! what its parser does not read back, and names it. `analyze` is the entry point, and `trace` is the record of what was compared.
 //! `verify` tests the result with messages from `random`, `smallest` finds the smallest conversation that shows a failure,
-//! and `gap_report` describes it for people. `suggest` looks for a format that is only described in the prompt.
+//! and `gap_report` describes it for people. `verified` puts the result of the test into the spec. `suggest` looks for a
+//! format that is only described in the prompt. `source_ext` makes templates and names of files that were read.
 
 mod analyze;
 mod ask;
@@ -21,14 +22,18 @@ mod random;
 mod sentinels;
 mod settle;
 mod smallest;
+mod source_ext;
 mod suggest;
 mod text;
 pub mod trace;
+mod verified;
 mod verify;
 
 pub use analyze::{Naming, analyze, analyze_traced, sha256};
 pub use error::{AnalyzeError, Gap};
 pub use gap_report::{GapReport, gap_report};
 pub use kind::Kind;
+pub use source_ext::SourceExt;
 pub use suggest::{Suggestion, suggest};
+pub use verified::{ROUND_TRIPS, verified};
 pub use verify::{Failure, Rendered, Verification, render_calls, verify};

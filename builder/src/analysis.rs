@@ -4,16 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use unjinja_analyzer::trace::Comparison;
-use unjinja_analyzer::{Naming, analyze, analyze_traced, verify};
+use unjinja_analyzer::{Naming, SourceExt, analyze, analyze_traced, verified};
 use unjinja_render::Template;
 use unjinja_source::Source;
 use unjinja_spec::FormatSpec;
 
 use crate::error::BuildError;
-use crate::source_ext::SourceExt;
-
-/// The number of random conversations that a new spec is verified with.
-pub const ROUND_TRIPS: u32 = 64;
 
 /// A function that is called with each comparison of an analysis, as soon as it is made.
 pub type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
@@ -67,18 +63,4 @@ fn syntax(path: &Path, error: unjinja_render::TemplateError) -> BuildError {
 
 fn analysis(path: &Path, error: unjinja_analyzer::AnalyzeError) -> BuildError {
     BuildError::Analysis { path: PathBuf::from(path), error: Box::new(error) }
-}
-
-/// Verifies a new spec: records its round trips, or what is wrong with it.
-fn verified(template: &Template, mut spec: FormatSpec) -> FormatSpec {
-    if !spec.status.makes_parser() {
-        return spec;
-    }
-    let verification = verify(template, &spec, ROUND_TRIPS, 1);
-    spec.evidence.round_trips = verification.round_trips();
-    spec.evidence.covered = verification.covered();
-    for (status, gap) in verification.gaps(&spec) {
-        spec.add_gap(status, gap);
-    }
-    spec
 }

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use unjinja_analyzer::{Naming, sha256};
+use unjinja_analyzer::{Naming, SourceExt, sha256};
 use unjinja_source::Source;
 use unjinja_spec::FormatSpec;
 
 use crate::analysis::analyze_source;
 use crate::error::BuildError;
 use crate::files::{apply_overlay, read, read_spec};
-use crate::source_ext::SourceExt;
 
 /// The file that a parser is made from.
 #[derive(Clone, Debug)]

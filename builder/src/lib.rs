@@ -48,16 +48,15 @@ mod analysis;
 mod build;
 mod error;
 mod files;
-mod source_ext;
 mod templates;
 mod warning;
 
+pub use unjinja_analyzer::{ROUND_TRIPS, SourceExt};
 pub use unjinja_source::{MODEL_FILES, Source, SourceError, SourceErrorKind, name_of, sources_in, split_variant};
 
-pub use self::analysis::{Observer, ROUND_TRIPS, analyze_source, analyze_source_traced, analyze_text};
+pub use self::analysis::{Observer, analyze_source, analyze_source_traced, analyze_text};
 pub use self::build::{Build, Input};
 pub use self::error::{BuildError, FileAction};
-pub use self::source_ext::SourceExt;
 pub use self::templates::{Templates, compile_templates, templates_in};
 pub use self::warning::partial_warning;
 

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use unjinja_analyzer::SourceExt;
 use unjinja_source::sources_in;
 use unjinja_spec::FormatSpec;
 
 use crate::analysis::analyze_source;
 use crate::error::{BuildError, FileAction};
 use crate::files::{apply_overlay, failed, write};
-use crate::source_ext::SourceExt;
 use crate::warning::partial_warning;
 
 /// Compiles every template of a folder into `OUT_DIR/unjinja.rs`; call it from a build script.

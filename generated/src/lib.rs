@@ -182,3 +182,17 @@ pub fn overlay(sha256: &str) -> Option<&'static str> {
 pub fn spec(name: &str) -> Option<&'static str> {
     models::SPECS.iter().find(|(known, _)| *known == name).map(|(_, spec)| *spec)
 }
+
+/// The format specs of all supported models as TOML, without their overlays, each with its name. They are there whichever
+/// models are compiled in.
+///
+/// ```
+/// # #[cfg(feature = "specs")] {
+/// let known = unjinja_generated::specs().iter().any(|(name, _)| *name == "qwen_qwen3_0_6b");
+/// assert!(known);
+/// # }
+/// ```
+#[cfg(feature = "specs")]
+pub fn specs() -> &'static [(&'static str, &'static str)] {
+    models::SPECS
+}

@@ -44,6 +44,16 @@ pub struct Source {
 }
 
 impl Source {
+    /// A template that was not read from a file, without special tokens. The path is only for names and messages.
+    ///
+    /// ```
+    /// let source = unjinja_source::Source::from_text("qwen3.jinja", "{{ messages }}");
+    /// assert_eq!((source.name(), source.file()), ("qwen3".to_owned(), "qwen3.jinja".to_owned()));
+    /// ```
+    pub fn from_text(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), variant: None, text: text.into(), tokens: SpecialTokens::default() }
+    }
+
     /// The file's name, with `#VARIANT` after it if the template has a name of its own. A spec records this as
     /// `template.file`.
     pub fn file(&self) -> String {

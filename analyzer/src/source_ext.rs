@@ -1,15 +1,17 @@
-//! Connects the reader of files with the renderer and the analyzer, which do not know each other.
+//! Connects the reader of files, which knows no renderer, with the renderer and the analyzer.
 
-use unjinja_analyzer::Naming;
 use unjinja_render::{SpecialTokens, Template, TemplateError};
 use unjinja_source::Source;
+
+use crate::analyze::Naming;
 
 /// What the renderer and the analyzer make of a [`Source`].
 pub trait SourceExt {
     /// Parses the template. It renders with the special tokens that its file gives.
     ///
     /// ```
-    /// use unjinja_build::{Source, SourceExt};
+    /// use unjinja_analyzer::SourceExt;
+/// use unjinja_source::Source;
     ///
     /// let json = br#"{"chat_template": "{{ messages[0].content }}{{ eos_token }}", "eos_token": "</s>"}"#;
     /// let sources = Source::from_bytes("tokenizer_config.json", json)?;

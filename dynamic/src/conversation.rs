@@ -1,0 +1,69 @@
+//! What a template is rendered with: the messages, the tools and the variables of one request.
+
+use serde_json::{Map, Value};
+use unjinja_render::Clock;
+
+/// A conversation to render: what `apply_chat_template` takes.
+///
+/// ```
+/// use unjinja_dynamic::{Conversation, Model};
+///
+/// let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+///     {% if add_generation_prompt %}<assistant>{% endif %}";
+/// let model = Model::from_template(template)?;
+/// let conversation = Conversation::new(serde_json::json!([{"role": "user", "content": "Hello"}]));
+/// assert_eq!(model.render(&conversation)?, "<user>Hello</><assistant>");
+/// # Ok::<(), unjinja_dynamic::ModelError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    pub(crate) variables: Map<String, Value>,
+    pub(crate) thinking: Option<bool>,
+    pub(crate) clock: Option<Clock>,
+}
+
+impl Conversation {
+    /// These messages: a JSON list of `{"role", "content", …}`, as OpenAI has it. The generation prompt is added, no tools
+    /// are offered, and every other variable of the template is unset.
+    pub fn new(messages: impl Into<Value>) -> Self {
+        let mut variables = Map::new();
+        variables.insert("messages".to_owned(), messages.into());
+        variables.insert("add_generation_prompt".to_owned(), Value::Bool(true));
+        Self { variables, thinking: None, clock: None }
+    }
+
+    /// The tools that the request offers: a JSON list of `{"type": "function", "function": {…}}`. `null` and an empty list
+    /// offer none.
+    pub fn tools(mut self, tools: impl Into<Value>) -> Self {
+        let tools = tools.into();
+        self.variables.remove("tools");
+        if !(tools.is_null() || tools.as_array().is_some_and(Vec::is_empty)) {
+            self.variables.insert("tools".to_owned(), tools);
+        }
+        self
+    }
+
+    /// Switches thinking on or off with the variable that the template reads for it (`reasoning.switch` of the spec). It
+    /// does nothing if the template has no such variable.
+    pub fn thinking(mut self, on: bool) -> Self {
+        self.thinking = Some(on);
+        self
+    }
+
+    /// Whether the prompt ends with the beginning of the assistant's turn. The default is true.
+    pub fn generation_prompt(self, on: bool) -> Self {
+        self.variable("add_generation_prompt", on)
+    }
+
+    /// Any other variable of the template.
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// The time that `strftime_now` tells. The default is a fixed day, so that a prompt does not depend on the day.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+}

@@ -1,0 +1,32 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Files
+//! `loader` decides where a spec comes from and makes models; `model` is what an application uses. `renderer` renders the
+//! `conversation` of a request, `cache` keeps analyses, `overlays` says which corrections fit, `known` finds the supported
+//! models, and `error` says what went wrong. Nothing here knows a format.
+
+mod cache;
+mod conversation;
+mod error;
+#[cfg(feature = "generated")]
+mod known;
+mod loader;
+mod model;
+mod overlays;
+mod renderer;
+
+pub use cache::CacheUse;
+pub use conversation::Conversation;
+pub use error::ModelError;
+pub use loader::Loader;
+pub use model::{Model, ModelStream};
+pub use overlays::{Correction, KnownOverlay, Reason};
+
+pub use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice};
+pub use unjinja_render::{Clock, SpecialTokens};
+pub use unjinja_runtime::{
+    BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, Diagnostic, DiagnosticKind, Event,
+    Interpreter, Message, Options, Stream, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,
+};
+pub use unjinja_source::Source;
+pub use unjinja_spec::{FormatSpec, Overlay, OverlayKey, Status};

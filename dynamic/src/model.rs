@@ -1,0 +1,186 @@
+//! The model: a spec, its parser and its template, shared by all clones. This file reads no files and analyses nothing:
+//! `loader.rs` does.
+
+use std::fmt;
+use std::sync::Arc;
+
+use unjinja_codegen::{LowerError, interpreter};
+use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions};
+use unjinja_runtime::{BorrowedMessage, ChatParser, Chunk, Interpreter, Message, Options, Stream, Tools, parse};
+use unjinja_spec::{FormatSpec, Status};
+
+use crate::cache::CacheUse;
+use crate::conversation::Conversation;
+use crate::error::ModelError;
+use crate::overlays::Correction;
+use crate::renderer::Renderer;
+
+/// What a model's output looks like, loaded at run time: it renders prompts, parses outputs and writes grammars.
+///
+/// It owns everything that it needs, is `Send + Sync + 'static`, and a clone costs one reference count. One model serves any
+/// number of requests at once.
+///
+/// ```
+/// use unjinja_dynamic::{Model, Options, Status};
+///
+/// let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+///     {% if add_generation_prompt %}<assistant>{% endif %}";
+/// let model = Model::from_template(template)?;
+/// assert_eq!(model.status(), Status::Supported);
+/// assert_eq!(model.parse("Hello!</>", &Options::new()).content, "Hello!");
+/// # Ok::<(), unjinja_dynamic::ModelError>(())
+/// ```
+#[derive(Clone)]
+pub struct Model(Arc<Parts>);
+
+/// A model's output as it arrives: the parser of one turn. It owns its parser and its options, is `Send + 'static`, and can
+/// be moved between tasks.
+pub type ModelStream = Stream<Interpreter>;
+
+struct Parts {
+    spec: FormatSpec,
+    parser: Interpreter,
+    renderer: Option<Renderer>,
+    corrections: Vec<Correction>,
+    cache: CacheUse,
+}
+
+impl Model {
+    pub(crate) fn new(
+        spec: FormatSpec,
+        renderer: Option<Renderer>,
+        corrections: Vec<Correction>,
+        cache: CacheUse,
+    ) -> Result<Self, LowerError> {
+        let parser = parser_of(&spec)?;
+        Ok(Self(Arc::new(Parts { spec, parser, renderer, corrections, cache })))
+    }
+
+    /// The name of the model's spec: lower-case letters, digits and `_`. It is made from the file's name unless
+    /// [`Loader::name`](crate::Loader::name) gives another.
+    pub fn name(&self) -> &str {
+        &self.0.spec.template.name
+    }
+
+    /// The format spec, with the overlays applied. Its `evidence` is that of the analysis, before the overlays.
+    pub fn spec(&self) -> &FormatSpec {
+        &self.0.spec
+    }
+
+    /// How much of what the template renders the parser reads. If it is not [`Status::Supported`], [`gaps`](Self::gaps)
+    /// says what is missing.
+    ///
+    /// A model can be [`Status::Unsupported`]: its template renders calls in a way that the spec language cannot express.
+    /// Its parser then reads reasoning and the answer, and calls come as content. Whether that will do is the caller's
+    /// decision.
+    pub fn status(&self) -> Status {
+        self.0.spec.status
+    }
+
+    /// What is missing, one plain sentence each; empty if and only if the format is supported.
+    pub fn gaps(&self) -> &[String] {
+        &self.0.spec.gaps
+    }
+
+    /// The text of the template; `None` if the model was made from a spec alone.
+    pub fn template(&self) -> Option<&str> {
+        self.0.renderer.as_ref().map(Renderer::text)
+    }
+
+    /// The overlays that were applied, and why, in the order of their application.
+    pub fn corrections(&self) -> &[Correction] {
+        &self.0.corrections
+    }
+
+    /// What the cache folder did for this model. A folder that cannot be written to is reported here and nowhere else.
+    pub fn cache(&self) -> &CacheUse {
+        &self.0.cache
+    }
+
+    /// The parser. It implements [`ChatParser`], as compiled parsers do; [`to_boxed`](ChatParser::to_boxed) puts both into
+    /// one list.
+    pub fn parser(&self) -> &Interpreter {
+        &self.0.parser
+    }
+
+    /// Parses a whole output: text, or bytes. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+    pub fn parse<'t>(&self, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
+        parse(self.parser().clone(), output, options)
+    }
+
+    /// Parses a whole output. The message borrows what appears unchanged in `output`.
+    pub fn parse_borrowed<'t>(&self, output: impl Into<Chunk<'t>>, options: &Options) -> BorrowedMessage<'t> {
+        self.parser().parse_borrowed(output.into(), options)
+    }
+
+    /// A streaming parser for one turn. It does not borrow from the model or the options.
+    ///
+    /// ```
+    /// # let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+    /// #     {% if add_generation_prompt %}<assistant>{% endif %}";
+    /// # let model = unjinja_dynamic::Model::from_template(template)?;
+    /// use unjinja_dynamic::{Message, Options};
+    ///
+    /// let mut stream = model.stream(&Options::new());
+    /// let task = std::thread::spawn(move || {
+    ///     let mut message = Message::default();
+    ///     for piece in ["Hel", "lo!<", "/>"] {
+    ///         stream.push(piece, |event| message.apply(&event));
+    ///     }
+    ///     stream.finish(|event| message.apply(&event));
+    ///     message
+    /// });
+    /// assert_eq!(task.join().expect("no panic").content, "Hello!");
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    pub fn stream(&self, options: &Options) -> ModelStream {
+        Stream::new(self.parser().clone(), options)
+    }
+
+    /// The prompt for a conversation, exactly as `apply_chat_template` of Hugging Face writes it. Pass it to
+    /// [`Options::generation_prompt`] too, so that the parser knows where the output begins.
+    ///
+    /// # Errors
+    /// If the model was made from a spec alone, and whatever the template raises, with its line.
+    pub fn render(&self, conversation: &Conversation) -> Result<String, ModelError> {
+        let Some(renderer) = &self.0.renderer else {
+            return Err(ModelError::NoTemplate { name: self.name().to_owned() });
+        };
+        renderer.render(conversation, &self.spec().reasoning.switch)
+    }
+
+    /// The grammar for a sampler, with the schema of each tool in it.
+    ///
+    /// # Errors
+    /// The options cannot be met: a call is required without tools, or no value fits a schema.
+    pub fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        self.parser().grammar(tools, options)
+    }
+
+    /// A grammar for calls of any tool with any arguments.
+    ///
+    /// # Errors
+    /// Those of [`grammar`](Self::grammar).
+    pub fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+        self.parser().grammar_for_any(options)
+    }
+}
+
+/// The parser of a spec. Code generation refuses an unsupported spec, because nobody reads its status at run time. Here the
+/// caller can, so a parser is made of what is known.
+fn parser_of(spec: &FormatSpec) -> Result<Interpreter, LowerError> {
+    if spec.status.makes_parser() {
+        return interpreter(spec);
+    }
+    interpreter(&FormatSpec { status: Status::Partial, ..spec.clone() })
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("name", &self.name())
+            .field("status", &self.status())
+            .field("gaps", &self.gaps())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,47 @@
+//! The template of a model. It is parsed when it is first rendered, because a model whose spec comes from a cache needs only
+//! the parser in many programs.
+
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use unjinja_render::{SpecialTokens, Template, TemplateError};
+
+use crate::conversation::Conversation;
+use crate::error::ModelError;
+
+pub(crate) struct Renderer {
+    file: String,
+    text: String,
+    tokens: SpecialTokens,
+    parsed: OnceLock<Result<Template, TemplateError>>,
+}
+
+impl Renderer {
+    /// `file` is for messages.
+    pub(crate) fn new(file: String, text: String, tokens: SpecialTokens) -> Self {
+        Self { file, text, tokens, parsed: OnceLock::new() }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn template(&self) -> Result<&Template, ModelError> {
+        let parse = || Ok(Template::parse(&self.file, &self.text)?.with_tokens(self.tokens.clone()));
+        self.parsed.get_or_init(parse).as_ref().map_err(|error| error.clone().into())
+    }
+
+    /// `switch` is the variable that switches thinking; empty if there is none.
+    pub(crate) fn render(&self, conversation: &Conversation, switch: &str) -> Result<String, ModelError> {
+        let template = self.template()?;
+        let mut context = conversation.variables.clone();
+        if let (Some(on), false) = (conversation.thinking, switch.is_empty()) {
+            context.insert(switch.to_owned(), Value::Bool(on));
+        }
+        let context = Value::Object(context);
+        Ok(match conversation.clock {
+            Some(clock) => template.clone().with_clock(clock).render(&context)?,
+            None => template.render(&context)?,
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! Where a model comes from: files of every kind, overlays and committed specs; and what an error says.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use unjinja_dynamic::{
+    ChatParser, Conversation, FormatSpec, GrammarOptions, KnownOverlay, Loader, Model, ModelError, Options, Overlay,
+    Reason, Status, ToolChoice, Tools,
+};
+use unjinja_testkit::{Failure, root};
+
+const TEMPLATE: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+    {% if add_generation_prompt %}<assistant>{% endif %}";
+
+/// Offers tools, and renders no calls.
+const OFFERS: &str = "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>\
+    {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+const CALLS: &str = "status = 'supported' # The model card documents it.\n\
+    [capabilities]\ntool_calls = true # As above.\n\
+    [tools]\nformat = 'json_native' # As above.\nper_call_start = '<call>' # As above.\nper_call_end = '</call>' # As above.\n\
+    name_field = 'name' # As above.\nargs_field = 'arguments' # As above.\n";
+
+const CALL: &str = "<call>{\"name\": \"now\", \"arguments\": {}}</call>";
+
+fn gguf(name: &str) -> PathBuf {
+    root().join("source/tests/gguf").join(name)
+}
+
+fn folder(name: &str) -> Result<PathBuf, Failure> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("loading").join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn calls() -> Result<Overlay, Failure> {
+    Ok(Overlay::from_toml(CALLS, "calls.overlay.toml")?)
+}
+
+#[test]
+fn a_gguf_file_gives_a_prompt_a_call_and_a_grammar() -> Result<(), Failure> {
+    let model = Model::from_gguf(gguf("v3_big.gguf"))?;
+    assert_eq!((model.name(), model.status()), ("v3_big", Status::Supported));
+    let tools = json!([{"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}]);
+    let conversation = Conversation::new(json!([{"role": "user", "content": "Hi"}])).tools(tools.clone());
+    let prompt = model.render(&conversation)?;
+    assert!(prompt.starts_with("<s>[TOOLS]{\"name\": \"now\""), "the file's own token begins it: {prompt}");
+    assert!(prompt.ends_with("[ASK]Hi[/ASK][ANSWER]"), "{prompt}");
+    assert!(!model.render(&conversation.clone().tools(json!([])).generation_prompt(false))?.contains("[TOOLS]"));
+
+    let tools = Tools::from_openai(&tools)?;
+    let options = Options::new().tools(&tools).generation_prompt(prompt);
+    let message = model.parse(b"[TOOL_CALLS]now[CALL_ID]123456789[ARGS]{}[/ANSWER]", &options);
+    assert_eq!((&*message.tool_calls[0].name, message.tool_calls[0].id.as_deref()), ("now", Some("123456789")));
+    let grammar = model.grammar(&tools, &GrammarOptions::new().tool_choice(ToolChoice::Required))?;
+    assert!(grammar.text.starts_with("root ::="));
+    assert!(model.grammar_for_any(&GrammarOptions::new()).is_ok());
+    Ok(())
+}
+
+#[test]
+fn files_of_every_kind_are_known_by_their_content() -> Result<(), Failure> {
+    let folder = folder("kinds")?;
+    let config = folder.join("tokenizer_config.json");
+    let templates = json!([{"name": "default", "template": TEMPLATE}, {"name": "tool_use", "template": OFFERS}]);
+    fs::write(&config, json!({"chat_template": templates, "eos_token": "</>"}).to_string())?;
+    let named = format!("{}#tool_use", config.display());
+    assert_eq!(Model::from_tokenizer_config(&named)?.template(), Some(OFFERS));
+    assert_eq!(Model::from_file(&named)?.spec().template.file, "tokenizer_config.json#tool_use");
+    let error = Model::from_file(&config).unwrap_err().to_string();
+    assert!(error.contains("`default`, `tool_use`; choose one, as in "), "{error}");
+
+    let template = folder.join("some.jinja");
+    fs::write(&template, TEMPLATE)?;
+    let model = Model::from_file(&template)?;
+    let spec = folder.join("some.toml");
+    fs::write(&spec, model.spec().to_toml())?;
+    assert_eq!(Model::from_file(&spec)?.spec(), model.spec());
+    assert_eq!(Model::from_file(format!("{}#rag", gguf("named.gguf").display()))?.name(), "named_rag");
+    // Named by its content, whatever the file is called.
+    fs::copy(gguf("v2_little.gguf"), folder.join("model.bin"))?;
+    assert_eq!(Model::from_gguf(folder.join("model.bin"))?.name(), "model_bin");
+    Ok(())
+}
+
+#[test]
+fn thinking_is_switched_with_the_templates_own_variable() -> Result<(), Failure> {
+    let model = Model::from_file(root().join("templates/qwen3.jinja"))?;
+    assert_eq!(model.spec().reasoning.switch, "enable_thinking");
+    let conversation = Conversation::new(json!([{"role": "user", "content": "Hi"}]));
+    let on = model.render(&conversation.clone().thinking(true))?;
+    let off = model.render(&conversation.clone().thinking(false))?;
+    assert_ne!(on, off);
+    assert_eq!(off, model.render(&conversation.variable("enable_thinking", false))?);
+    Ok(())
+}
+
+#[test]
+fn an_overlay_is_applied_if_it_is_given_or_stands_beside_the_file() -> Result<(), Failure> {
+    let folder = folder("overlays")?;
+    let path = folder.join("offers.jinja");
+    fs::write(&path, OFFERS)?;
+    let bare = Model::from_file(&path)?;
+    assert_eq!((bare.status(), bare.corrections()), (Status::Partial, &[][..]));
+    assert_eq!(bare.parse(CALL, &Options::new()).tool_calls.len(), 0);
+
+    let given = Loader::new().overlay(calls()?).from_template(OFFERS)?;
+    fs::write(folder.join("offers.overlay.toml"), CALLS)?;
+    let beside = Model::from_file(&path)?;
+    for (model, reason) in [(&given, Reason::Given), (&beside, Reason::Beside)] {
+        assert_eq!((model.status(), model.corrections()[0].reason), (Status::Supported, reason));
+        assert_eq!(model.parse(CALL, &Options::new()).tool_calls.len(), 1);
+    }
+    // One that is given takes the place of the one beside the file.
+    let other = Overlay::from_toml("[alternatives]\n# A reason.\n'turn.end' = ['<stop>']\n", "x")?;
+    let model = Loader::new().overlay(other).from_file(&path)?;
+    assert_eq!((model.corrections().len(), model.corrections()[0].reason), (1, Reason::Given));
+    Ok(())
+}
+
+#[test]
+fn a_known_overlay_fits_by_template_or_by_format() -> Result<(), Failure> {
+    let spec = Model::from_template(OFFERS)?.spec().clone();
+    let known = KnownOverlay::new(&spec, calls()?);
+    let loader = Loader::new().overlays([known.clone()]);
+    let reason = |loader: &Loader, text: &str| -> Result<Option<Reason>, Failure> {
+        Ok(loader.from_template(text)?.corrections().first().map(|correction| correction.reason))
+    };
+    assert_eq!(reason(&loader, OFFERS)?, Some(Reason::SameTemplate));
+    let other = format!("{{# A comment. #}}{OFFERS}");
+    assert_eq!(reason(&loader, &other)?, Some(Reason::SameFormat));
+    assert_eq!(loader.from_template(&other)?.parse(CALL, &Options::new()).tool_calls.len(), 1);
+    assert_eq!(reason(&loader, &OFFERS.replace("</>", "</end>"))?, None, "another end of turns");
+    // The markers are the same, but this template offers no tools.
+    assert_eq!(Model::from_template(TEMPLATE)?.spec().format_hash(), spec.format_hash());
+    assert_eq!(reason(&loader, TEMPLATE)?, None);
+
+    // Two that disagree: neither is applied, except to its own template.
+    let disagreeing = Overlay::from_toml(&CALLS.replace("<call>", "<tool>"), "x")?;
+    let of_other = KnownOverlay::new(Model::from_template(&other)?.spec(), disagreeing);
+    let both = Loader::new().overlays([known.clone(), of_other]);
+    assert_eq!(reason(&both, &format!("{{# Another. #}}{OFFERS}"))?, None);
+    assert_eq!(reason(&both, &other)?, Some(Reason::SameTemplate));
+    let twice = Loader::new().overlays([known.clone(), known]);
+    assert_eq!(reason(&twice, &other)?, Some(Reason::SameFormat));
+    Ok(())
+}
+
+#[test]
+fn a_committed_spec_takes_the_place_of_the_analysis() -> Result<(), Failure> {
+    let mut spec: FormatSpec = Model::from_template(TEMPLATE)?.spec().clone();
+    spec.turn.end = "<stop>".to_owned();
+    let loader = Loader::new().committed_spec(spec);
+    let model = loader.from_template(TEMPLATE)?;
+    assert_eq!(model.parse("Hello<stop>", &Options::new()).content, "Hello");
+    assert_eq!(model.render(&Conversation::new(json!([])))?, "<assistant>");
+    let error = loader.from_template(OFFERS).unwrap_err().to_string();
+    assert!(error.starts_with("template.jinja: the spec `template` was made from another template\n  = expected: "));
+    Ok(())
+}
+
+/// An error, and parts of its text: the place, the cause and the next step.
+type Case = (ModelError, &'static str, &'static str, &'static str);
+
+#[test]
+fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
+    let folder = folder("errors")?;
+    let at = |name: &str, text: &str| -> Result<PathBuf, Failure> {
+        let path = folder.join(name);
+        fs::write(&path, text)?;
+        Ok(path)
+    };
+    let error = |model: Result<Model, ModelError>| model.unwrap_err();
+    let strict = Model::from_template(&format!(
+        "{TEMPLATE}{{% if messages[0].content == 'no' %}}{{{{ raise_exception('not this') }}}}{{% endif %}}"
+    ))?;
+    let refused = strict.render(&Conversation::new(json!([{"role": "user", "content": "no"}]))).unwrap_err();
+    let spec = strict.spec().to_toml();
+    let bare = Model::from_spec(&spec)?.render(&Conversation::new(json!([]))).unwrap_err();
+    fs::write(folder.join("good.jinja"), TEMPLATE)?;
+    fs::write(folder.join("good.overlay.toml"), "[turn]\n\nend = 'x'\n")?;
+    let loader = Loader::new().name("My model");
+    let ambiguous = spec.replacen("[turn]", "[alternatives]\n'reasoning.start' = ['</>']\n\n[turn]", 1);
+    let cases: Vec<Case> = vec![
+        (error(Model::from_file(folder.join("none.jinja"))), "none.jinja", "No such file", "check the path"),
+        (error(Model::from_file(folder.join("none.toml"))), "none.toml", "No such file", "check the path"),
+        (error(Model::from_gguf(folder.join("none.gguf"))), "none.gguf", "No such file", "check the path"),
+        (error(Model::from_gguf(folder.join("good.jinja"))), "good.jinja", "no", "`from_file`"),
+        (error(Model::from_gguf(gguf("bare.gguf"))), "bare.gguf", "no `tokenizer.chat_template`", "chat_template.jinja"),
+        (error(Model::from_gguf(at("bad.gguf", "GGUF\x03")?)), "bad.gguf", "", "download"),
+        (
+            error(Model::from_tokenizer_config(at("tokenizer_config.json", "{}")?)),
+            "tokenizer_config.json",
+            "no",
+            "chat_template.jinja",
+        ),
+        (error(Model::from_template("\n{{ a }")), "template.jinja:2", "}", "correct the template"),
+        (error(loader.from_template("{{ a }")), "my_model.jinja:1", "}", "correct the template"),
+        (error(Model::from_template("{{ raise_exception('no') }}")), "template.jinja", "C1", "unjinja render"),
+        (error(Model::from_template("")), "template.jinja", "is this a chat template?", "unjinja render"),
+        (
+            error(Model::from_template(&format!("{{% for i in range(9999999) %}}{{% endfor %}}{TEMPLATE}"))),
+            "template.jinja",
+            "limit",
+            "loop",
+        ),
+        (error(Model::from_spec("colour = 1")), "spec.toml:1", "unknown key `colour`", "next"),
+        (error(Model::from_file(at("bad.toml", "x")?)), "bad.toml:1", "TOML", "correct the syntax"),
+        (error(Model::from_file(folder.join("good.jinja"))), "good.overlay.toml:3", "gives no reason", "comment"),
+        (error(Model::from_spec(&ambiguous)), "template", "", "next"),
+        (refused, "template.jinja:1", "not this", "the template refuses it"),
+        (bare, "template", "has no template", "Loader::committed_spec"),
+    ];
+    for (error, place, cause, next) in cases {
+        let text = error.to_string();
+        for part in [place, cause, next, "= next: "] {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+        assert!(!text.ends_with('\n'), "{text:?}");
+        let known = error.source().map(ToString::to_string).unwrap_or_default();
+        assert!(text.contains(known.trim_end()), "{known}\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_model_prints_what_matters() -> Result<(), Failure> {
+    let model = Loader::new().name("Some-Model").from_template(TEMPLATE)?;
+    assert_eq!(format!("{model:?}"), r#"Model { name: "some_model", status: Supported, gaps: [], .. }"#);
+    assert_eq!(model.clone().parser().info().name, "some_model");
+    Ok(())
+}
+
+#[cfg(feature = "generated")]
+mod generated {
+    use super::*;
+
+    #[test]
+    fn a_supported_model_is_found_by_name() -> Result<(), Failure> {
+        for name in ["qwen_qwen3_0_6b", "Qwen/Qwen3-0.6B", "qwen3-0.6b"] {
+            assert_eq!(Model::known(name)?.name(), "qwen_qwen3_0_6b", "{name}");
+        }
+        let with_overlay = Model::known("lfm2_8b_a1b")?;
+        assert_eq!(with_overlay.corrections()[0].reason, Reason::SameTemplate);
+        let error = Model::known("no-such-model").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "no supported model is called \"no-such-model\"\n  = next: load the model's template with `Model::from_file`"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn overlays_of_supported_models_are_applied_on_demand() -> Result<(), Failure> {
+        let known = Loader::new().known_formats().from_template(TEMPLATE)?;
+        assert_eq!(known.corrections(), []);
+        Ok(())
+    }
+}
