@@ -3,10 +3,13 @@
 //!
 //! It must not know what a spec is.
 
+mod graph;
 mod merge;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use unjinja_runtime::abi_3::{
     Action, Channel, Confirm, Hole, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
@@ -16,7 +19,8 @@ use unjinja_runtime::abi_3::{
 use unjinja_spec::MarkerKey;
 
 use crate::error::LowerProblem;
-use crate::plan::{self, Expr, Literal, Plan, Role};
+use crate::plan::{self, Literal, Plan, Role};
+use graph::{Closure, Continuation, Edge, Graph};
 
 /// The states of a plan, and those with a special meaning.
 #[derive(Clone, Debug)]
@@ -34,153 +38,6 @@ pub(crate) struct States {
     pub unparsed: Option<StateId>,
 }
 
-/// The grammar as a graph. An edge consumes nothing, a literal, or what fills a hole.
-#[derive(Default)]
-struct Graph {
-    edges: Vec<Vec<(Edge, usize)>>,
-    literals: Vec<Literal>,
-    holes: Vec<plan::Hole>,
-}
-
-#[derive(Clone)]
-enum Edge {
-    Nothing,
-    Action(Action),
-    Literal(usize),
-    Hole(usize),
-}
-
-/// The actions before a literal or a hole, its index, and the node after it.
-type Continuation = (Vec<Action>, usize, usize);
-
-/// What can come next at a node.
-#[derive(Clone, Debug, Default)]
-struct Closure {
-    literals: Vec<Continuation>,
-    holes: Vec<Continuation>,
-    /// The actions before the end of the turn, if the turn may end here.
-    end: Option<Vec<Action>>,
-    /// Actions that are done in any case.
-    eager: Vec<Action>,
-}
-
-impl Graph {
-    fn node(&mut self) -> usize {
-        self.edges.push(Vec::new());
-        self.edges.len() - 1
-    }
-
-    fn edge(&mut self, from: usize, edge: Edge, to: usize) {
-        self.edges[from].push((edge, to));
-    }
-
-    fn add(&mut self, expr: &Expr, from: usize) -> usize {
-        match expr {
-            Expr::Literal(literal) => {
-                let to = self.node();
-                self.literals.push(literal.clone());
-                self.edge(from, Edge::Literal(self.literals.len() - 1), to);
-                to
-            }
-            Expr::Hole(hole) => {
-                let to = self.node();
-                self.holes.push(hole.clone());
-                self.edge(from, Edge::Hole(self.holes.len() - 1), to);
-                to
-            }
-            Expr::Action(action) => {
-                let to = self.node();
-                self.edge(from, Edge::Action(action.clone()), to);
-                to
-            }
-            Expr::Sequence(items) => items.iter().fold(from, |at, item| self.add(item, at)),
-            Expr::Choice(items) => {
-                let to = self.node();
-                for item in items {
-                    let end = self.add(item, from);
-                    self.edge(end, Edge::Nothing, to);
-                }
-                to
-            }
-            Expr::Repeat(item) => {
-                let (enter, leave) = (self.node(), self.node());
-                self.edge(from, Edge::Nothing, enter);
-                let end = self.add(item, enter);
-                self.edge(end, Edge::Nothing, enter);
-                self.edge(enter, Edge::Nothing, leave);
-                leave
-            }
-            Expr::Option(item) => {
-                let to = self.node();
-                let end = self.add(item, from);
-                self.edge(end, Edge::Nothing, to);
-                self.edge(from, Edge::Nothing, to);
-                to
-            }
-        }
-    }
-
-    /// What can come next at `node`, each with the actions before it. If there are several paths, the first one counts.
-    fn closure(&self, node: usize, last: usize) -> Closure {
-        let mut closure = Closure::default();
-        let mut seen = vec![false; self.edges.len()];
-        let mut stack = vec![(node, Vec::new())];
-        while let Some((at, actions)) = stack.pop() {
-            if std::mem::replace(&mut seen[at], true) {
-                continue;
-            }
-            if at == last {
-                closure.end = Some(actions.clone());
-            }
-            for (edge, to) in self.edges[at].iter().rev() {
-                match edge {
-                    Edge::Nothing => stack.push((*to, actions.clone())),
-                    Edge::Action(action) => {
-                        let mut actions = actions.clone();
-                        actions.push(action.clone());
-                        stack.push((*to, actions));
-                    }
-                    Edge::Literal(_) | Edge::Hole(_) => {}
-                }
-            }
-            for (edge, to) in &self.edges[at] {
-                match edge {
-                    Edge::Literal(index) => closure.literals.push((actions.clone(), *index, *to)),
-                    Edge::Hole(index) => closure.holes.push((actions.clone(), *index, *to)),
-                    _ => {}
-                }
-            }
-        }
-        closure.make_eager();
-        closure
-    }
-}
-
-impl Closure {
-    /// Moves the actions with which every continuation begins to `eager`: they need not wait for the next marker.
-    fn make_eager(&mut self) {
-        loop {
-            let continuations =
-                self.literals.iter().map(|w| &w.0).chain(self.holes.iter().map(|w| &w.0)).chain(&self.end);
-            let mut firsts = continuations.map(|actions| actions.first());
-            let Some(Some(action)) = firsts.next().map(|a| a.cloned()) else { return };
-            if matches!(action, Action::Speculate | Action::HoldBack) || !firsts.all(|other| other == Some(&action)) {
-                return;
-            }
-            for continuation in &mut self.literals {
-                continuation.0.remove(0);
-            }
-            for continuation in &mut self.holes {
-                continuation.0.remove(0);
-            }
-            if let Some(end) = &mut self.end {
-                end.remove(0);
-            }
-            self.eager.push(action);
-        }
-    }
-}
-
 /// What a state stands for: a node, or a hole that is being filled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
@@ -195,6 +52,9 @@ struct Builder {
     /// The node that follows each hole.
     targets: Vec<usize>,
     keys: HashMap<Key, usize>,
+    /// What `target` and `exits` returned.
+    known_targets: HashMap<usize, (Vec<Action>, usize)>,
+    known_exits: RefCell<HashMap<usize, Rc<[Continuation]>>>,
     states: Vec<State>,
     queue: Vec<(usize, Key)>,
     conflicts: Vec<LowerProblem>,
@@ -243,6 +103,8 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
         last,
         targets,
         keys: HashMap::new(),
+        known_targets: HashMap::new(),
+        known_exits: RefCell::default(),
         states: Vec::new(),
         queue: Vec::new(),
         conflicts: Vec::new(),
@@ -322,6 +184,15 @@ impl Builder {
 
     /// The actions that lead to `node`, and the state in which reading continues there.
     fn target(&mut self, node: usize) -> (Vec<Action>, usize) {
+        if let Some(known) = self.known_targets.get(&node) {
+            return known.clone();
+        }
+        let target = self.target_of(node);
+        self.known_targets.insert(node, target.clone());
+        target
+    }
+
+    fn target_of(&mut self, node: usize) -> (Vec<Action>, usize) {
         let closure = self.graph.closure(node, self.last);
         if let Some((actions, hole, _)) = closure.holes.first() {
             let reachable = self.exits(*hole);
@@ -336,13 +207,22 @@ impl Builder {
             }
         }
         let state = self.state(Key::Node(node));
-        (closure.eager, state)
+        (closure.eager.clone(), state)
     }
 
     /// The continuations at which a hole ends.
-    fn exits(&self, hole: usize) -> Vec<Continuation> {
+    fn exits(&self, hole: usize) -> Rc<[Continuation]> {
+        let known = self.known_exits.borrow().get(&hole).cloned();
+        known.unwrap_or_else(|| {
+            let exits: Rc<[Continuation]> = self.exits_of(hole).into();
+            self.known_exits.borrow_mut().insert(hole, Rc::clone(&exits));
+            exits
+        })
+    }
+
+    fn exits_of(&self, hole: usize) -> Vec<Continuation> {
         let closure = self.graph.closure(self.targets[hole], self.last);
-        let mut literals = closure.literals;
+        let mut literals = closure.literals.clone();
         let plan::Hole { reads, until, only_tokens } = &self.graph.holes[hole];
         if let Hole::Text(_) = reads {
             literals.retain(|(_, literal, _)| {
@@ -368,7 +248,7 @@ impl Builder {
                         self.states[index].otherwise = Some(transition("", actions, next, Origin::Canonical));
                         if matches!(reads, Hole::Json | Hole::Object(_)) {
                             // Only tags: they cannot occur in JSON outside of strings.
-                            let mut stops = self.exits(hole);
+                            let mut stops = self.exits(hole).to_vec();
                             self.without_text_markers(&mut stops, &closure.holes);
                             stops.retain(|(_, literal, _)| {
                                 unjinja_spec::begins_tag(&self.graph.literals[*literal].core)
@@ -378,23 +258,24 @@ impl Builder {
                     }
                     _ => {
                         let exits = self.exits(hole);
-                        self.set_markers(index, exits);
-                        if let (Hole::Text(_), Some(end)) = (&reads, closure.end) {
-                            self.states[index].end = Some([closure.eager, end].concat().into());
+                        self.set_markers(index, exits.to_vec());
+                        if let (Hole::Text(_), Some(end)) = (&reads, &closure.end) {
+                            self.states[index].end = Some([closure.eager.as_slice(), end].concat().into());
                         }
                     }
                 }
                 self.states[index].hole = Some(reads);
             }
             Key::Node(node) => {
-                let mut closure = self.graph.closure(node, self.last);
-                self.without_text_markers(&mut closure.literals, &closure.holes);
-                self.set_markers(index, closure.literals);
-                if let Some((actions, hole, _)) = closure.holes.into_iter().next() {
-                    let next = self.state(Key::Hole(hole));
-                    self.states[index].otherwise = Some(transition("", actions, next, Origin::Canonical));
+                let closure = self.graph.closure(node, self.last);
+                let mut literals = closure.literals.clone();
+                self.without_text_markers(&mut literals, &closure.holes);
+                self.set_markers(index, literals);
+                if let Some((actions, hole, _)) = closure.holes.first() {
+                    let next = self.state(Key::Hole(*hole));
+                    self.states[index].otherwise = Some(transition("", actions.clone(), next, Origin::Canonical));
                 }
-                self.states[index].end = closure.end.map(Cow::Owned);
+                self.states[index].end = closure.end.clone().map(Cow::Owned);
             }
         }
     }
@@ -459,8 +340,8 @@ impl Builder {
 
     /// The tokens that may follow the end of a turn and end the text, too.
     fn tails_after(&self, node: usize) -> Vec<String> {
-        let literals = self.graph.closure(node, self.last).literals.into_iter();
-        let literals = literals.map(|(_, index, _)| &self.graph.literals[index]);
+        let closure = self.graph.closure(node, self.last);
+        let literals = closure.literals.iter().map(|(_, index, _)| &self.graph.literals[*index]);
         literals.filter(|literal| literal.role == Role::TurnEnd).map(|literal| literal.core.clone()).collect()
     }
 
@@ -479,8 +360,8 @@ impl Builder {
         let is_line = literal.core.trim().is_empty();
         if literal.peek {
             // What is not consumed is read again.
-            let again = self.graph.closure(node, self.last).literals;
-            let itself = again.iter().find(|(_, index, _)| self.graph.literals[*index].core == literal.core);
+            let again = self.graph.closure(node, self.last);
+            let itself = again.literals.iter().find(|(_, index, _)| self.graph.literals[*index].core == literal.core);
             node = itself.map_or(node, |(_, _, to)| *to);
         }
         let (mut texts, mut names): (Vec<String>, Vec<NextName>) = (Vec::new(), Vec::new());
@@ -518,8 +399,8 @@ impl Builder {
                 Hole::ArgumentName => NameKind::Argument,
                 _ => continue,
             };
-            for (_, literal, _) in self.exits(*hole) {
-                let after = self.graph.literals[literal].core.clone().into();
+            for (_, literal, _) in self.exits(*hole).iter() {
+                let after = self.graph.literals[*literal].core.clone().into();
                 let name = NextName { kind, before: before.to_owned().into(), after };
                 if !names.contains(&name) {
                     names.push(name);
@@ -544,8 +425,8 @@ impl Builder {
         if closure.holes.iter().any(|(_, hole, _)| matches!(self.graph.holes[*hole].reads, Hole::Json | Hole::Python)) {
             cores.push("{".to_owned());
         }
-        for (_, literal, _) in closure.literals {
-            let Literal { key, core, named, origin, .. } = &self.graph.literals[literal];
+        for (_, literal, _) in &closure.literals {
+            let Literal { key, core, named, origin, .. } = &self.graph.literals[*literal];
             if *origin == Origin::Recovery && *key != MarkerKey::ArgumentsPunctuation {
                 continue;
             }

@@ -1,6 +1,7 @@
 //! What is done with the states once all are there: those that behave alike become one, and each gets its search.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use unjinja_runtime::abi_3::{Action, Hole, State, StateId};
 
@@ -9,24 +10,15 @@ use super::States;
 impl States {
     /// Merges states that behave alike. So later calls are read by the states of the first call.
     pub(super) fn merged(mut self) -> Self {
+        let shapes = self.shapes();
         let mut classes = vec![0; self.list.len()];
         loop {
-            let mut seen: Vec<State> = Vec::new();
-            let mut next = Vec::with_capacity(classes.len());
-            for (index, state) in self.list.iter().enumerate() {
-                let mut state = state.clone();
-                state.name = Cow::Borrowed("");
-                // The state to return to when a speculative call fails is a part of how a state behaves.
-                if state.transitions.iter().any(|transition| transition.does(&Action::Speculate)) {
-                    state.name = classes[self.fallback(index)].to_string().into();
-                }
-                renumber(&mut state, &classes);
-                let class = seen.iter().position(|other| *other == state).unwrap_or_else(|| {
-                    seen.push(state);
-                    seen.len() - 1
-                });
-                next.push(class);
-            }
+            let mut seen = HashMap::new();
+            let class = |index| {
+                let fresh = seen.len();
+                *seen.entry(self.behaviour(index, shapes[index], &classes)).or_insert(fresh)
+            };
+            let next: Vec<usize> = (0..self.list.len()).map(class).collect();
             if next == classes {
                 break;
             }
@@ -46,6 +38,32 @@ impl States {
         }
         self.list = states;
         self
+    }
+
+    /// For each state a number; two states have the same one if they differ in nothing but their names and in where their
+    /// transitions lead. The states are compared here once, and only numbers after that: markers are long.
+    fn shapes(&self) -> Vec<usize> {
+        let nowhere = vec![0; self.list.len()];
+        let mut seen: Vec<State> = Vec::new();
+        let shape = |state: &State| {
+            let mut state = State { name: Cow::Borrowed(""), ..state.clone() };
+            renumber(&mut state, &nowhere);
+            seen.iter().position(|other| *other == state).unwrap_or_else(|| {
+                seen.push(state);
+                seen.len() - 1
+            })
+        };
+        self.list.iter().map(shape).collect()
+    }
+
+    /// What tells a state from others: its shape, and the classes of the states that it leads to.
+    fn behaviour(&self, index: usize, shape: usize, classes: &[usize]) -> Vec<usize> {
+        let state = &self.list[index];
+        let targets = state.transitions.iter().chain(&state.otherwise).map(|to| classes[usize::from(to.next.0)]);
+        // The state to return to when a speculative call fails is a part of how a state behaves.
+        let speculates = state.transitions.iter().any(|transition| transition.does(&Action::Speculate));
+        let fallback = speculates.then(|| classes[self.fallback(index)]);
+        std::iter::once(shape).chain(targets).chain(fallback).collect()
     }
 
     /// The same rule as [`Program::fallback`](unjinja_runtime::Program::fallback), before there is a program.
