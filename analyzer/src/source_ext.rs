@@ -11,7 +11,7 @@ pub trait SourceExt {
     ///
     /// ```
     /// use unjinja_analyzer::SourceExt;
-/// use unjinja_source::Source;
+    /// use unjinja_source::Source;
     ///
     /// let json = br#"{"chat_template": "{{ messages[0].content }}{{ eos_token }}", "eos_token": "</s>"}"#;
     /// let sources = Source::from_bytes("tokenizer_config.json", json)?;

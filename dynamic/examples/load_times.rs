@@ -13,7 +13,8 @@ const TIMES: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).ok_or("usage: load_times FOLDER")?;
-    let mut paths = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
+    let mut paths =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "jinja"));
     paths.sort();
     let cache = std::env::temp_dir().join(format!("unjinja-load-times-{}", std::process::id()));

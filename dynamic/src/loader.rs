@@ -135,7 +135,7 @@ impl Loader {
         if opened.is_ok() && start != GGUF {
             return Err(ModelError::NotGguf { path: file });
         }
-        self.from_template_file(path.as_ref())
+        self.read_template(path.as_ref())
     }
 
     /// A model from a `tokenizer_config.json`. `PATH#NAME` is one of several named templates.
@@ -143,7 +143,7 @@ impl Loader {
     /// # Errors
     /// Those of [`from_file`](Self::from_file).
     pub fn from_tokenizer_config(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        self.from_template_file(path.as_ref())
+        self.read_template(path.as_ref())
     }
 
     /// A model from a format spec. It has no template, so it renders nothing. A spec that was reviewed for a template is
@@ -166,7 +166,7 @@ impl Loader {
     pub fn from_file(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
         let path = path.as_ref();
         if path.extension().is_none_or(|extension| extension != "toml") {
-            return self.from_template_file(path);
+            return self.read_template(path);
         }
         let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string())?;
         let beside = overlay_at(&path.with_extension("overlay.toml"))?;
@@ -194,7 +194,7 @@ impl Loader {
         known.finish(self.named(spec), None, None, CacheUse::Unused)
     }
 
-    fn from_template_file(&self, path: &Path) -> Result<Model, ModelError> {
+    fn read_template(&self, path: &Path) -> Result<Model, ModelError> {
         self.from_source(Source::read_one(path)?)
     }
 

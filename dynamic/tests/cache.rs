@@ -45,7 +45,12 @@ fn a_hit_gives_the_same_model() -> Result<(), Failure> {
         let fresh = Model::from_file(&path)?;
         let first = loader.from_file(&path)?;
         let again = loader.from_file(&path)?;
-        assert!(matches!(fresh.cache(), CacheUse::Unused) && is_read(&again), "{}: {:?}", path.display(), again.cache());
+        assert!(
+            matches!(fresh.cache(), CacheUse::Unused) && is_read(&again),
+            "{}: {:?}",
+            path.display(),
+            again.cache()
+        );
         written(&first)?;
         for model in [&first, &again] {
             assert_eq!(model.spec(), fresh.spec(), "{}", path.display());
@@ -127,7 +132,11 @@ fn a_folder_that_cannot_be_written_to_is_reported() -> Result<(), Failure> {
     let file = folder.join("file");
     fs::write(&file, "")?;
     let model = Loader::new().cache(file.join("cache")).from_template(TEMPLATE)?;
-    assert!(matches!(model.cache(), CacheUse::NotWritten { path, .. } if path.starts_with(&file)), "{:?}", model.cache());
+    assert!(
+        matches!(model.cache(), CacheUse::NotWritten { path, .. } if path.starts_with(&file)),
+        "{:?}",
+        model.cache()
+    );
     assert_eq!(model.parse("Hello</>", &Options::new()).content, "Hello");
     Ok(())
 }
@@ -141,8 +150,10 @@ fn many_loads_at_once_leave_one_whole_file() -> Result<(), Failure> {
             std::thread::spawn(move || loader.from_template(TEMPLATE).map(|model| model.spec().clone()))
         })
         .collect();
-    let specs: Vec<FormatSpec> =
-        loads.into_iter().map(|load| load.join().map_err(|_| "panicked")?.map_err(Failure::from)).collect::<Result<_, _>>()?;
+    let specs: Vec<FormatSpec> = loads
+        .into_iter()
+        .map(|load| load.join().map_err(|_| "panicked")?.map_err(Failure::from))
+        .collect::<Result<_, _>>()?;
     assert!(specs.windows(2).all(|pair| pair[0] == pair[1]));
     assert_eq!(fs::read_dir(&folder)?.count(), 1);
     assert!(is_read(&Loader::new().cache(&folder).from_template(TEMPLATE)?));

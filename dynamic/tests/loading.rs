@@ -9,6 +9,7 @@ use unjinja_dynamic::{
     ChatParser, Conversation, FormatSpec, GrammarOptions, KnownOverlay, Loader, Model, ModelError, Options, Overlay,
     Reason, Status, ToolChoice, Tools,
 };
+use unjinja_spec::MarkerKey;
 use unjinja_testkit::{Failure, root};
 
 const TEMPLATE: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
@@ -185,13 +186,20 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
     fs::write(folder.join("good.jinja"), TEMPLATE)?;
     fs::write(folder.join("good.overlay.toml"), "[turn]\n\nend = 'x'\n")?;
     let loader = Loader::new().name("My model");
-    let ambiguous = spec.replacen("[turn]", "[alternatives]\n'reasoning.start' = ['</>']\n\n[turn]", 1);
+    let supported = fs::read_to_string(root().join("generated/specs/qwen_qwen3_0_6b.toml"))?;
+    let mut crowded = FormatSpec::from_toml(&supported, "crowded.toml")?;
+    crowded.alternatives.insert(MarkerKey::CallStart, (0..80).map(|n| format!("<call_{n}>")).collect());
     let cases: Vec<Case> = vec![
         (error(Model::from_file(folder.join("none.jinja"))), "none.jinja", "No such file", "check the path"),
         (error(Model::from_file(folder.join("none.toml"))), "none.toml", "No such file", "check the path"),
         (error(Model::from_gguf(folder.join("none.gguf"))), "none.gguf", "No such file", "check the path"),
         (error(Model::from_gguf(folder.join("good.jinja"))), "good.jinja", "no", "`from_file`"),
-        (error(Model::from_gguf(gguf("bare.gguf"))), "bare.gguf", "no `tokenizer.chat_template`", "chat_template.jinja"),
+        (
+            error(Model::from_gguf(gguf("bare.gguf"))),
+            "bare.gguf",
+            "no `tokenizer.chat_template`",
+            "chat_template.jinja",
+        ),
         (error(Model::from_gguf(at("bad.gguf", "GGUF\x03")?)), "bad.gguf", "", "download"),
         (
             error(Model::from_tokenizer_config(at("tokenizer_config.json", "{}")?)),
@@ -207,12 +215,12 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
             error(Model::from_template(&format!("{{% for i in range(9999999) %}}{{% endfor %}}{TEMPLATE}"))),
             "template.jinja",
             "limit",
-            "loop",
+            "unjinja render",
         ),
         (error(Model::from_spec("colour = 1")), "spec.toml:1", "unknown key `colour`", "next"),
         (error(Model::from_file(at("bad.toml", "x")?)), "bad.toml:1", "TOML", "correct the syntax"),
         (error(Model::from_file(folder.join("good.jinja"))), "good.overlay.toml:3", "gives no reason", "comment"),
-        (error(Model::from_spec(&ambiguous)), "template", "", "next"),
+        (error(Model::from_spec(&crowded.to_toml())), "the spec `qwen_qwen3_0_6b`", "80 markers", "next"),
         (refused, "template.jinja:1", "not this", "the template refuses it"),
         (bare, "template", "has no template", "Loader::committed_spec"),
     ];
@@ -256,9 +264,33 @@ mod generated {
     }
 
     #[test]
-    fn overlays_of_supported_models_are_applied_on_demand() -> Result<(), Failure> {
-        let known = Loader::new().known_formats().from_template(TEMPLATE)?;
-        assert_eq!(known.corrections(), []);
+    fn reviewed_specs_and_overlays_are_used_on_demand() -> Result<(), Failure> {
+        let loader = Loader::new().known_formats();
+        assert_eq!(loader.from_template(TEMPLATE)?.corrections(), []);
+
+        // Every supported model that has an overlay gets it: by its own template, and by another one of its format. The
+        // specs stand for the templates, which are not part of the project.
+        let folder = folder("known")?;
+        let (mut specs, mut corrected) = (0, 0);
+        for (name, toml) in unjinja_generated::specs() {
+            let bare = FormatSpec::from_toml(toml, name)?;
+            let overlay = unjinja_generated::overlay(&bare.template.sha256);
+            let model = loader.known(name)?;
+            let reason = model.corrections().first().map(|correction| correction.reason);
+            assert_eq!(reason, overlay.map(|_| Reason::SameTemplate), "{name}");
+            let mut other = bare.clone();
+            other.template.sha256 = "0".repeat(64);
+            let path = folder.join(format!("{name}.toml"));
+            fs::write(&path, other.to_toml())?;
+            let model = loader.from_file(&path)?;
+            let reason = model.corrections().first().map(|correction| correction.reason);
+            specs += 1;
+            corrected += usize::from(reason == Some(Reason::SameFormat));
+            if overlay.is_some() {
+                assert_eq!(reason, Some(Reason::SameFormat), "{name}");
+            }
+        }
+        assert!(specs > 40 && corrected < 12, "{corrected} of {specs} specs are corrected by their format");
         Ok(())
     }
 }

@@ -79,7 +79,8 @@ fn every_committed_spec_loads() -> Result<(), Failure> {
             continue;
         }
         seen += 1;
-        let bare = Model::from_spec(&fs::read_to_string(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        let bare =
+            Model::from_spec(&fs::read_to_string(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
         assert_eq!((bare.template(), bare.corrections().len()), (None, 0));
         // From the file, with the overlay beside it.
         let model = Model::from_file(&path)?;
