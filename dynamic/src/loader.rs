@@ -16,7 +16,7 @@ use crate::error::ModelError;
 #[cfg(feature = "generated")]
 use crate::known;
 use crate::model::Model;
-use crate::overlays::{Correction, KnownOverlay, Reason, fitting};
+use crate::overlays::{Correction, KnownOverlay, Origin, Reason, fitting};
 use crate::renderer::Renderer;
 
 /// The first bytes of a GGUF file.
@@ -56,6 +56,19 @@ pub struct Loader {
     known_formats: bool,
 }
 
+/// A spec without overlays, and where it comes from.
+struct Made {
+    spec: FormatSpec,
+    origin: Origin,
+    cache: CacheUse,
+}
+
+impl Made {
+    fn reviewed(spec: FormatSpec) -> Self {
+        Self { spec, origin: Origin::Reviewed, cache: CacheUse::Unused }
+    }
+}
+
 impl Loader {
     /// No cache and no overlays but those beside the files; names are made from the file names.
     pub fn new() -> Self {
@@ -93,7 +106,8 @@ impl Loader {
     }
 
     /// Overlays of other specs. The one that fits is applied: it was written for the same template, or else for another
-    /// template of the same format ([`KnownOverlay`] says what that means). If several fit and disagree, none is applied.
+    /// template of the same format ([`KnownOverlay`] says what that means). If several fit and disagree, none is applied. A
+    /// spec that is given, and not analysed, only gets one that was written for its template.
     pub fn overlays(mut self, known: impl IntoIterator<Item = KnownOverlay>) -> Self {
         self.known.extend(known);
         self
@@ -153,7 +167,7 @@ impl Loader {
     /// If the spec is invalid, or no parser can be made from it, or an overlay does not fit.
     pub fn from_spec(&self, text: &str) -> Result<Model, ModelError> {
         let file = self.name.as_ref().map_or_else(|| "spec.toml".to_owned(), |name| format!("{name}.toml"));
-        self.finish(self.named(FormatSpec::from_toml(text, &file)?), None, None, CacheUse::Unused)
+        self.finish(Made::reviewed(self.named(FormatSpec::from_toml(text, &file)?)), None, None)
     }
 
     /// A model from a file: a format spec (`.toml`), or a template (`.jinja`, `tokenizer_config.json`,
@@ -170,7 +184,7 @@ impl Loader {
         }
         let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string())?;
         let beside = overlay_at(&path.with_extension("overlay.toml"))?;
-        self.finish(self.named(spec), beside, None, CacheUse::Unused)
+        self.finish(Made::reviewed(self.named(spec)), beside, None)
     }
 
     /// A model from a template that was read with [`Source`]. The overlay beside its file is applied.
@@ -191,7 +205,7 @@ impl Loader {
     pub fn known(&self, name: &str) -> Result<Model, ModelError> {
         let spec = known::named(name)?;
         let known = Self { known_formats: true, ..self.clone() };
-        known.finish(self.named(spec), None, None, CacheUse::Unused)
+        known.finish(Made::reviewed(self.named(spec)), None, None)
     }
 
     fn read_template(&self, path: &Path) -> Result<Model, ModelError> {
@@ -201,34 +215,34 @@ impl Loader {
     fn load(&self, mut source: Source, beside: Option<Overlay>) -> Result<Model, ModelError> {
         source.tokens.bos = source.tokens.bos.or_else(|| self.tokens.bos.clone());
         source.tokens.eos = source.tokens.eos.or_else(|| self.tokens.eos.clone());
-        let (spec, cache) = self.spec_of(&source)?;
-        self.finish(spec, beside, Some(source), cache)
+        let made = self.spec_of(&source)?;
+        self.finish(made, beside, Some(source))
     }
 
     /// The spec of a template without overlays.
-    fn spec_of(&self, source: &Source) -> Result<(FormatSpec, CacheUse), ModelError> {
+    fn spec_of(&self, source: &Source) -> Result<Made, ModelError> {
         if let Some(spec) = &self.committed {
             let seen = sha256(&source.text);
             if spec.template.sha256 == seen {
-                return Ok((self.named(spec.clone()), CacheUse::Unused));
+                return Ok(Made::reviewed(self.named(spec.clone())));
             }
             let (spec, expected) = (spec.template.name.clone(), spec.template.sha256.clone());
             return Err(ModelError::OtherTemplate { spec, template: source.place(), expected, seen });
         }
         #[cfg(feature = "generated")]
         if let (true, Some(spec)) = (self.known_formats, known::of_template(&source.text)) {
-            return Ok((self.named(spec), CacheUse::Unused));
+            return Ok(Made::reviewed(self.named(spec)));
         }
         let naming = self.naming(source);
         let slot = self.cache.as_deref().map(|folder| Slot::new(folder, source));
         if let Some((mut spec, cache)) = slot.as_ref().and_then(Slot::read) {
             (spec.template.name, spec.template.file) = (naming.name, naming.file);
-            return Ok((spec, cache));
+            return Ok(Made { spec, origin: Origin::Analysed, cache });
         }
         let template = source.template()?;
         let spec = verified(&template, analyze(&template, &naming)?);
         let cache = slot.map_or(CacheUse::Unused, |slot| slot.write(&spec));
-        Ok((spec, cache))
+        Ok(Made { spec, origin: Origin::Analysed, cache })
     }
 
     fn naming(&self, source: &Source) -> Naming {
@@ -245,15 +259,11 @@ impl Loader {
     }
 
     /// Applies overlays and makes the model.
-    fn finish(
-        &self,
-        mut spec: FormatSpec,
-        beside: Option<Overlay>,
-        source: Option<Source>,
-        cache: CacheUse,
-    ) -> Result<Model, ModelError> {
+    fn finish(&self, made: Made, beside: Option<Overlay>, source: Option<Source>) -> Result<Model, ModelError> {
+        let overlays = self.overlays_for(&made, beside.as_ref());
+        let Made { mut spec, cache, .. } = made;
         let mut corrections = Vec::new();
-        for (reason, overlay) in self.overlays_for(&spec, beside.as_ref()) {
+        for (reason, overlay) in overlays {
             spec = overlay.apply(&spec)?;
             corrections.push(Correction::new(reason, overlay));
         }
@@ -266,16 +276,19 @@ impl Loader {
     }
 
     /// The overlays for a spec: those that are given, else the one beside the file, else a known one.
-    fn overlays_for<'o>(&'o self, spec: &FormatSpec, beside: Option<&'o Overlay>) -> Vec<(Reason, &'o Overlay)> {
+    fn overlays_for<'o>(&'o self, made: &Made, beside: Option<&'o Overlay>) -> Vec<(Reason, &'o Overlay)> {
         if !self.overlays.is_empty() {
             return self.overlays.iter().map(|overlay| (Reason::Given, overlay)).collect();
         }
         if let Some(overlay) = beside {
             return vec![(Reason::Beside, overlay)];
         }
-        let found = fitting(spec, &self.known);
+        let found = fitting(&made.spec, made.origin, &self.known);
         #[cfg(feature = "generated")]
-        let found = found.or_else(|| if self.known_formats { fitting(spec, known::overlays()) } else { None });
+        let found = found.or_else(|| {
+            let known = if self.known_formats { known::overlays() } else { &[] };
+            fitting(&made.spec, made.origin, known)
+        });
         found.into_iter().collect()
     }
 }

@@ -9,7 +9,7 @@ use unjinja_spec::{Capabilities, FormatSpec, Overlay, OverlayKey};
 ///
 /// [`Loader::overlays`](crate::Loader::overlays) applies it to
 /// - the template that the spec was made from (the same SHA-256), and
-/// - any template with the same format: the analysis found the same values for every key that decides how an output is read
+/// - any template that is analysed and has the same format: the analysis found the same values for every key that decides how an output is read
 ///   ([`FormatSpec::format_hash`]), and the template offers tools, renders calls and reasons as far as the other does. An
 ///   overlay that adds calls thus never reaches a template that offers no tools.
 ///
@@ -70,6 +70,24 @@ impl KnownOverlay {
             overlay,
         }
     }
+
+    /// Whether the overlay fits a spec without overlays, and why.
+    pub fn fits(&self, spec: &FormatSpec) -> Option<Reason> {
+        if self.sha256 == spec.template.sha256 {
+            return Some(Reason::SameTemplate);
+        }
+        let alike = self.abilities == abilities(&spec.capabilities) && self.format == spec.format_hash();
+        alike.then_some(Reason::SameFormat)
+    }
+}
+
+/// Where the spec of a model comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Somebody wrote or reviewed it, and left it without an overlay if it has none.
+    Reviewed,
+    /// Nobody has seen it before.
+    Analysed,
 }
 
 /// What a template can show of calls and reasoning. An overlay that adds these is for templates that lack the same ones.
@@ -83,18 +101,22 @@ impl Correction {
     }
 }
 
-/// The known overlay for an analysed spec, if there is exactly one: those of the same template come first. Overlays that
-/// contradict each other apply to nothing, because nobody could say which one is right.
-pub(crate) fn fitting<'k>(spec: &FormatSpec, known: &'k [KnownOverlay]) -> Option<(Reason, &'k Overlay)> {
-    if known.is_empty() {
-        return None;
-    }
-    let of_template = known.iter().find(|one| one.sha256 == spec.template.sha256);
-    if let Some(one) = of_template {
+/// The known overlay for a spec: one that was written for its template, else one for its format if there is exactly one.
+/// Overlays that contradict each other apply to nothing, because nobody could say which one is right. A reviewed spec gets
+/// no overlay of another template.
+pub(crate) fn fitting<'k>(
+    spec: &FormatSpec,
+    origin: Origin,
+    known: &'k [KnownOverlay],
+) -> Option<(Reason, &'k Overlay)> {
+    let fitting = |reason| known.iter().filter(move |one| one.fits(spec) == Some(reason));
+    if let Some(one) = fitting(Reason::SameTemplate).next() {
         return Some((Reason::SameTemplate, &one.overlay));
     }
-    let (format, abilities) = (spec.format_hash(), abilities(&spec.capabilities));
-    let mut alike = known.iter().filter(|one| one.format == format && one.abilities == abilities);
+    if origin == Origin::Reviewed {
+        return None;
+    }
+    let mut alike = fitting(Reason::SameFormat);
     let first = alike.next()?;
     let corrected = first.overlay.apply(spec).ok()?;
     let agrees = |other: &KnownOverlay| other.overlay.apply(spec).is_ok_and(|spec| spec == corrected);

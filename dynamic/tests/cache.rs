@@ -93,7 +93,7 @@ fn a_damaged_or_foreign_file_is_written_anew() -> Result<(), Failure> {
         b"\xFF\xFE\0".to_vec(),
         whole[..whole.len() / 2].to_vec(),
         // Cut between two lines, this is valid TOML.
-        text[..text.rfind("[evidence").ok_or("no evidence")?].as_bytes().to_vec(),
+        whole[..text.rfind("[evidence").ok_or("no evidence")?].to_vec(),
         text.replace(hash.as_str(), &"0".repeat(64)).into_bytes(),
         text.replace("spec_version = ", "spec_version = 9").into_bytes(),
         text.replace(r#"end = "</>""#, "end = 1").into_bytes(),
