@@ -3,22 +3,24 @@
 //! An overlay itself names no template and no format: it is a file beside the spec that it corrects. So what it is for
 //! follows from that spec.
 
-use unjinja_spec::{Capabilities, FormatSpec, Overlay, OverlayKey};
+use unjinja_spec::{FormatSpec, Overlay, OverlayKey, ToolFormat};
 
 /// An overlay together with the spec that it was written for.
 ///
 /// [`Loader::overlays`](crate::Loader::overlays) applies it to
 /// - the template that the spec was made from (the same SHA-256), and
-/// - any template that is analysed and has the same format: the analysis found the same values for every key that decides how an output is read
-///   ([`FormatSpec::format_hash`]), and the template offers tools, renders calls and reasons as far as the other does. An
-///   overlay that adds calls thus never reaches a template that offers no tools.
+/// - any template that is analysed and has the same format with calls: the analysis found the same values for every key that
+///   decides how an output is read ([`FormatSpec::format_hash`]), and both templates render calls.
+///
+/// Without calls, formats say too little: models that share the markers of a turn write calls in many ways, so an overlay
+/// that adds those of one model would be wrong for another. Such an overlay only fits its own template.
 ///
 /// ```
 /// use unjinja_dynamic::{KnownOverlay, Loader, Model, Overlay};
 ///
-/// let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
-///     {% if add_generation_prompt %}<assistant>{% endif %}";
-/// let known = Model::from_template(template)?;
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../templates/hermes.jinja");
+/// # let template = std::fs::read_to_string(path)?;
+/// let known = Model::from_template(&template)?; // renders calls in tags
 /// let overlay = Overlay::from_toml("[alternatives]\n# The model card documents it.\n'turn.end' = ['<stop>']\n", "x.toml")?;
 ///
 /// // Another template, of the same format.
@@ -26,13 +28,13 @@ use unjinja_spec::{Capabilities, FormatSpec, Overlay, OverlayKey};
 /// let model = Loader::new().overlays([KnownOverlay::new(known.spec(), overlay)]).from_template(&other)?;
 /// assert_eq!(model.parse("Hello<stop>", &Default::default()).content, "Hello");
 /// assert_eq!(model.corrections()[0].keys[0].line, 3);
-/// # Ok::<(), unjinja_dynamic::ModelError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct KnownOverlay {
     sha256: String,
-    format: String,
-    abilities: [bool; 3],
+    /// The hash of the format; `None` if it has no calls.
+    format: Option<String>,
     overlay: Overlay,
 }
 
@@ -63,12 +65,7 @@ pub enum Reason {
 impl KnownOverlay {
     /// An overlay and the spec beside which it stands, as the analysis made it, without the overlay.
     pub fn new(spec: &FormatSpec, overlay: Overlay) -> Self {
-        Self {
-            sha256: spec.template.sha256.clone(),
-            format: spec.format_hash(),
-            abilities: abilities(&spec.capabilities),
-            overlay,
-        }
+        Self { sha256: spec.template.sha256.clone(), format: format_with_calls(spec), overlay }
     }
 
     /// Whether the overlay fits a spec without overlays, and why.
@@ -76,7 +73,7 @@ impl KnownOverlay {
         if self.sha256 == spec.template.sha256 {
             return Some(Reason::SameTemplate);
         }
-        let alike = self.abilities == abilities(&spec.capabilities) && self.format == spec.format_hash();
+        let alike = self.format.is_some() && self.format == format_with_calls(spec);
         alike.then_some(Reason::SameFormat)
     }
 }
@@ -90,9 +87,8 @@ pub(crate) enum Origin {
     Analysed,
 }
 
-/// What a template can show of calls and reasoning. An overlay that adds these is for templates that lack the same ones.
-fn abilities(of: &Capabilities) -> [bool; 3] {
-    [of.tools, of.tool_calls, of.reasoning]
+fn format_with_calls(spec: &FormatSpec) -> Option<String> {
+    (spec.tools.format != ToolFormat::None).then(|| spec.format_hash())
 }
 
 impl Correction {
