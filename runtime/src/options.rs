@@ -35,7 +35,7 @@ pub struct Options {
     pub(crate) calls_end_reasoning: bool,
     pub(crate) unparsed: Unparsed,
     /// The special tokens of the tokenizer, if text that spells one is no marker.
-    pub(crate) special_tokens: Option<Arc<[Box<str>]>>,
+    pub(crate) special_tokens: Option<Arc<[String]>>,
     /// Makes the filter that the answer goes through.
     pub(crate) filter: Option<fn() -> Box<dyn Filter>>,
 }
@@ -161,7 +161,7 @@ impl Options {
     /// assert_eq!(message.content, "It ends with <|end|>.");
     /// ```
     pub fn markers_are_special<T: Into<String>>(mut self, tokens: impl IntoIterator<Item = T>) -> Self {
-        self.special_tokens = Some(tokens.into_iter().map(|text| text.into().into_boxed_str()).collect());
+        self.special_tokens = Some(tokens.into_iter().map(Into::into).collect());
         self
     }
 

@@ -10,7 +10,7 @@ use crate::byte_set::ByteSet;
 /// The special tokens that markers may hold, and where such tokens stand in the text at hand.
 #[derive(Clone, Debug)]
 pub(crate) struct SpecialTokens {
-    texts: Arc<[Box<str>]>,
+    texts: Arc<[String]>,
     /// The bytes with which they begin.
     firsts: ByteSet,
     /// The parts that arrived as special tokens: from and to, in order. Neighbours are one part.
@@ -18,7 +18,7 @@ pub(crate) struct SpecialTokens {
 }
 
 impl SpecialTokens {
-    pub(super) fn new(texts: &Arc<[Box<str>]>) -> Self {
+    pub(super) fn new(texts: &Arc<[String]>) -> Self {
         let firsts = texts.iter().filter_map(|text| text.bytes().next()).fold(ByteSet::EMPTY, ByteSet::with);
         Self { texts: texts.clone(), firsts, parts: Vec::new() }
     }
@@ -47,14 +47,14 @@ impl SpecialTokens {
 
     /// Whether a text is one of them.
     pub(super) fn knows(&self, text: &str) -> bool {
-        self.texts.iter().any(|known| **known == *text)
+        self.texts.iter().any(|known| known == text)
     }
 
     /// Whether this core, which stands at `at`, counts: every special token in it arrived as one.
     pub(super) fn allow(&self, core: &[u8], at: usize) -> bool {
         let mut offset = 0;
         while let Some(&byte) = core.get(offset) {
-            let fits = |text: &&Box<str>| !text.is_empty() && core[offset..].starts_with(text.as_bytes());
+            let fits = |text: &&String| !text.is_empty() && core[offset..].starts_with(text.as_bytes());
             let token =
                 if self.firsts.has(byte) { self.texts.iter().filter(fits).map(|text| text.len()).max() } else { None };
             let Some(length) = token else {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn tokens(texts: &[&str]) -> SpecialTokens {
-        SpecialTokens::new(&texts.iter().map(|text| Box::from(*text)).collect())
+        SpecialTokens::new(&texts.iter().map(|text| (*text).to_owned()).collect())
     }
 
     #[test]
