@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `stream`, `chat_parser` | one push after the other: what the application calls, for one model and for any |
+//! | `stream`, `chat_parser`, `adapters` | one push after the other: what the application calls, for one model and for any |
 //! | `machine`, `interpreter` | takes steps from state to state: the interface, and the table walk |
 //! | `io`, `actions`, `read_values`, `read_object`, `nested` | what a step can do: read what comes next, act on it |
 //! | `cursor`, `search`, `layout`, `name` | the position in the text, and markers and names in it |
@@ -20,6 +20,7 @@
 //! name a reader; it calls function pointers that a primitive of the reader has left in the memory.
 
 mod actions;
+pub(crate) mod adapters;
 mod call_builder;
 pub(crate) mod chat_parser;
 mod cursor;

@@ -18,6 +18,8 @@ mod tools;
 pub mod trace;
 mod utf8;
 
+#[cfg(feature = "futures")]
+pub use engine::adapters::EventStream;
 pub use engine::chat_parser::{ChatParser, ChatStream};
 pub use engine::input::Chunk;
 pub use engine::interpreter::Interpreter;

@@ -10,11 +10,13 @@ mod event;
 // Written by hand, because serde's derive would make every application compile syn.
 mod form;
 mod owned_event;
+mod parts;
 mod stripped;
 
 pub use borrowed::{BorrowedMessage, BorrowedToolCall};
 pub use event::{Channel, Event};
 pub use owned_event::OwnedEvent;
+pub use parts::{Part, PartOrder};
 
 /// An assistant message.
 ///
@@ -48,6 +50,8 @@ pub struct Message {
     pub unparsed: String,
     /// What was unusual about the output: first what concerns each call, in their order, then the rest.
     pub diagnostics: Vec<Diagnostic>,
+    /// In which order the parts came; see [`parts`](Self::parts).
+    pub order: PartOrder,
 }
 
 /// One call of a tool.

@@ -94,6 +94,7 @@
 //! - `grammar` (on by default): grammars, as above.
 //! - `macros` (on by default): the macros. Without it this crate is the runtime alone, which is all that code from a
 //!   build script or from `unjinja-generated` needs.
+//! - `futures`: `EventStream`, the events of an output that arrives asynchronously, as a `futures_core::Stream`.
 //! - `testing`: `testing::Case`, which checks a parser on an output that is cut at every place.
 
 pub use unjinja_runtime::*;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::event::Event;
-use super::{Diagnostic, Message, ToolCall};
+use super::parts::{Amounts, Kind};
+use super::{Diagnostic, Message, PartOrder, ToolCall};
 
 /// An assistant message that borrows from the output that it was parsed from. See [`Message`].
 ///
@@ -26,6 +27,8 @@ pub struct BorrowedMessage<'t> {
     pub unparsed: Cow<'t, str>,
     /// What was unusual about the output: first what concerns each call, in their order, then the rest.
     pub diagnostics: Vec<Diagnostic>,
+    /// In which order the parts came; see [`Message::parts`].
+    pub order: PartOrder,
 }
 
 /// One call of a tool. See [`ToolCall`].
@@ -56,7 +59,12 @@ impl<'t> BorrowedMessage<'t> {
             tool_calls: self.tool_calls.into_iter().map(call).collect(),
             unparsed: self.unparsed.into_owned(),
             diagnostics: self.diagnostics,
+            order: self.order,
         }
+    }
+
+    fn amounts(&self) -> Amounts {
+        [self.reasoning_content.len(), self.content.len(), self.tool_calls.len(), self.unparsed.len()]
     }
 
     /// Builds the message from events. Their texts are borrowed if they lie in `output`.
@@ -99,6 +107,16 @@ impl<'t> Pieces<'_, 't> {
     pub(crate) fn apply(&mut self, event: Event<'_>) {
         let place = self.place;
         let message = &mut *self.message;
+        let (kind, amount) = match event {
+            Event::Reasoning(text) => (Some(Kind::Reasoning), text.len()),
+            Event::Content(text) => (Some(Kind::Content), text.len()),
+            Event::Unparsed(text) => (Some(Kind::Unparsed), text.len()),
+            Event::ToolCallStart { .. } => (Some(Kind::Call), 1),
+            _ => (None, 0),
+        };
+        if let Some(kind) = kind {
+            message.order.add(kind, amount, message.amounts());
+        }
         match event {
             Event::Reasoning(text) => append(&mut message.reasoning_content, place, text),
             Event::Content(text) => append(&mut message.content, place, text),

@@ -5,7 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Diagnostic, DiagnosticKind, Message, ToolCall};
+use super::{Diagnostic, DiagnosticKind, Message, PartOrder, ToolCall};
 
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,6 +45,7 @@ impl<'de> Deserialize<'de> for Message {
             tool_calls: calls,
             unparsed: text(object, "unparsed")?.unwrap_or_default().to_owned(),
             diagnostics: Vec::new(),
+            order: PartOrder::default(),
         })
     }
 }

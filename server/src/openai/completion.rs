@@ -116,7 +116,7 @@ impl ChatCompletion {
 
 impl Serialize for CompletionMessage {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Message { reasoning_content, content, tool_calls, unparsed, diagnostics } = &self.message;
+        let Message { reasoning_content, content, tool_calls, unparsed, diagnostics, .. } = &self.message;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("role", "assistant")?;
         let content = (!content.is_empty() || tool_calls.is_empty()).then_some(content);
