@@ -118,16 +118,16 @@ impl Searcher {
         }
     }
 
-    /// A fast path for text that is full of first bytes of markers, such as `<<<<<<<<` or HTML. It searches for the last bytes
+    /// A fast path for text that is full of first bytes of markers, such as `<<<<<<<<` or HTML. It searches for rarer bytes
     /// of the markers instead, and goes on to the first place where a whole marker may be, or where the end of the text may
     /// cut one off. Returns how far it got, in bytes.
     fn leap(&mut self, text: &[u8], markers: &Markers) -> usize {
         let rest = text.get(self.from..).unwrap_or_default();
         let begins = |at: &usize| markers.begins.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
-        let next = match markers.last_bytes.next(rest, markers.list()) {
+        let next = match markers.rare_bytes.next(rest, markers.list()) {
             // A longer marker that begins before it may go on behind it.
             Some((start, end)) => (end.saturating_sub(markers.longest)..start).find(begins).unwrap_or(start),
-            None if markers.last_bytes.is_known() => rest.len().saturating_sub(markers.longest),
+            None if markers.rare_bytes.is_known() => rest.len().saturating_sub(markers.longest),
             None => (0..rest.len()).find(begins).unwrap_or(rest.len()),
         };
         self.work.add(next);

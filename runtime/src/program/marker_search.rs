@@ -191,32 +191,45 @@ const fn commonness(byte: u8) -> u32 {
     }
 }
 
-/// The last bytes of some markers, if there are at most three different ones. They serve a search in text that is full of
-/// first bytes of markers, such as `<<<<<<<<`; see `leap` in `engine/search.rs`.
+/// One byte of each of some markers, if there are at most three different ones. They serve a search in text that is full of
+/// first bytes of markers, such as `<<<<<<<<`; see `leap` in `engine/search.rs`. So they are not the first bytes, but the last
+/// ones that are no letters or digits, which are rarer in text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LastBytes {
+pub(crate) struct RareBytes {
     bytes: [u8; 3],
-    /// How many of `bytes` are used; 0 if the markers have more than three different last bytes.
+    /// How many of `bytes` are used; 0 if the markers have more than three different ones.
     count: usize,
 }
 
-impl LastBytes {
+/// The offset of such a byte in a core. If there is none, the last byte serves.
+const fn rare_at(core: &[u8]) -> usize {
+    let mut at = core.len();
+    while at > 1 {
+        at -= 1;
+        if !core[at].is_ascii_alphanumeric() && !core[at].is_ascii_whitespace() {
+            return at;
+        }
+    }
+    core.len().saturating_sub(1)
+}
+
+impl RareBytes {
     pub(super) const fn of(list: &[Marker]) -> Self {
         let mut bytes = [0; 3];
         let mut count = 0;
         let mut at = 0;
         while at < list.len() {
             let core = as_str(&list[at].core).as_bytes();
-            let last = if core.is_empty() { 0 } else { core[core.len() - 1] };
+            let byte = if core.is_empty() { 0 } else { core[rare_at(core)] };
             let mut known = 0;
-            while known < count && bytes[known] != last {
+            while known < count && bytes[known] != byte {
                 known += 1;
             }
             if known == bytes.len() {
                 return Self { bytes, count: 0 };
             }
             if known == count {
-                bytes[count] = last;
+                bytes[count] = byte;
                 count += 1;
             }
             at += 1;
@@ -228,7 +241,8 @@ impl LastBytes {
         self.count > 0
     }
 
-    /// The start and end of the whole marker in the text that ends first. If several end there, the longest.
+    /// The first of these bytes in the text that stands in a marker, whole or cut off by the end of the text: where the marker
+    /// begins, and the offset behind the byte. If it stands in several, the one that begins first.
     pub(crate) fn next(&self, text: &[u8], list: &[Marker]) -> Option<(usize, usize)> {
         let [a, b, c] = self.bytes;
         let mut end = 0;
@@ -241,8 +255,12 @@ impl LastBytes {
                 _ => memchr::memchr3(a, b, c, rest),
             };
             end += hit? + 1;
-            let starts =
-                |marker: &Marker| text[..end].ends_with(marker.core.as_bytes()).then(|| end - marker.core.len());
+            let starts = |marker: &Marker| {
+                let core = marker.core.as_bytes();
+                let start = end.checked_sub(rare_at(core) + 1)?;
+                let read = core.len().min(text.len() - start);
+                (text[start..start + read] == core[..read]).then_some(start)
+            };
             if let Some(start) = list.iter().filter_map(starts).min() {
                 return Some((start, end));
             }

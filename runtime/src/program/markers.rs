@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::marker::{Confirm, Marker};
-use super::marker_search::{Find, LastBytes, Search, choose};
+use super::marker_search::{Find, RareBytes, Search, choose};
 use super::text::{List, as_slice, as_str};
 use crate::byte_set::{Begins, ByteSet, Pairs};
 
@@ -27,8 +27,8 @@ pub struct Markers {
     search: Search,
     /// The search function. It is a pointer, so that an application links only the searches that its parsers use.
     find: Find,
-    /// The last bytes of the cores.
-    pub(crate) last_bytes: LastBytes,
+    /// A rare byte of each core.
+    pub(crate) rare_bytes: RareBytes,
     /// The bytes with which the cores begin.
     pub(crate) begins: Begins,
     /// The longest core, in bytes.
@@ -131,12 +131,12 @@ impl Markers {
             at += 1;
         }
         let (search, find): (_, Find) = (Search::Nothing, Search::find_nothing);
-        let last_bytes = LastBytes::of(list);
+        let rare_bytes = RareBytes::of(list);
         Self {
             list: markers,
             search,
             find,
-            last_bytes,
+            rare_bytes,
             begins: Begins { firsts, pairs },
             longest,
             layout,
