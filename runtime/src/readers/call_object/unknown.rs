@@ -13,6 +13,8 @@ pub(super) struct Unknown {
     text: Vec<u8>,
     /// The keys of unknown members, each behind a zero byte.
     keys: Vec<u8>,
+    /// How many bytes of keys were reported in this object. The rest is not, so that a broken object gives few diagnostics.
+    reported: usize,
 }
 
 impl Unknown {
@@ -21,6 +23,7 @@ impl Unknown {
         self.key.clear();
         self.text.clear();
         self.keys.clear();
+        self.reported = 0;
     }
 
     /// Bytes of a member. They are text if the member is unknown, and wait if its role is `open`.
@@ -45,7 +48,8 @@ impl Unknown {
 
     /// The key of an unknown member, to report it.
     pub(super) fn report(&mut self, key: &[u8]) {
-        if self.keys.len() < MAX_NAME {
+        if self.reported < MAX_NAME {
+            self.reported += key.len() + 1;
             self.keys.push(0);
             self.keys.extend_from_slice(key);
         }
