@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! The crate has three parts: GBNF as a tree with its writer, JSON schemas compiled into that tree, and the grammar of
-//! a turn made from a program.
+//! The crate has four parts: GBNF as a tree with its writer, JSON schemas compiled into that tree, the grammar of
+//! a turn made from a program, and verdicts about calls while they stream.
 //!
 //! Nothing here knows a model or a format. Input may be hostile: the result is always a grammar that llama.cpp can
 //! load, or an error. Depth, count and size are limited, and everything that is not expressed is reported.
@@ -23,6 +23,7 @@ mod trigger;
 mod turn;
 mod until;
 mod values;
+mod verdicts;
 mod write;
 
 pub use assemble::{Grammar, GrammarError, GrammarExt, Reasoning, grammar};
@@ -34,3 +35,4 @@ pub use subset::{Item, one_or_more, subset};
 pub use syntax::Syntax;
 pub use unjinja_runtime::Trigger;
 pub use values::Wider;
+pub use verdicts::{Verdict, VerdictKind, Verdicts};

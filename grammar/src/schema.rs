@@ -10,7 +10,8 @@
 //!
 //! The path of a schema: [`alternatives`] resolves references and combinations into alternatives of plain keywords;
 //! [`constraints`] joins the keywords of one alternative; [`value`], [`object`], [`array`], [`number`] and [`string`]
-//! write what each type allows; [`check`] tests values that the schema itself contains.
+//! write what each type allows; [`check`] tests values that the schema itself contains. [`table`] makes another use of the
+//! same alternatives and constraints: a table by which values are judged while they are read.
 
 mod alternatives;
 mod array;
@@ -26,6 +27,7 @@ mod one_of;
 mod references;
 mod regex;
 mod string;
+mod table;
 mod types;
 mod value;
 
@@ -37,6 +39,11 @@ use serde_json::Value;
 use super::{Builder, Expr, RuleId};
 use condition::Condition;
 use references::References;
+
+pub(crate) use bounds::Count;
+pub(crate) use regex::Run;
+pub(crate) use table::{ANYTHING, Alternative, Limit, Magnitude, NodeId, Table};
+pub(crate) use types::{ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING};
 
 /// The maximum number of schemas that are compiled.
 const BUDGET: usize = 20_000;

@@ -75,14 +75,7 @@ impl ToolRules {
             () if required.len() <= MAX_FREE_ORDER => Order::Required,
             () => Order::Schema,
         };
-        let (name, mut parameters) = (tool.name.clone(), tool.parameters.clone());
-        // Arguments are always an object, even if the schema does not say so.
-        if let Some(schema) = parameters.as_object_mut()
-            && !schema.contains_key("type")
-            && !schema.contains_key("$ref")
-        {
-            schema.insert("type".to_owned(), "object".into());
-        }
+        let (name, parameters) = (tool.name.clone(), arguments_schema(tool));
         Self { name, parameters, properties, open: !found.closed, order, sorted }
     }
 
@@ -180,6 +173,18 @@ impl NamedArguments {
             }
         }
     }
+}
+
+/// The schema of a tool's arguments. They are always an object, even if the schema does not say so.
+pub(super) fn arguments_schema(tool: &Tool) -> Value {
+    let mut parameters = tool.parameters.clone();
+    if let Some(schema) = parameters.as_object_mut()
+        && !schema.contains_key("type")
+        && !schema.contains_key("$ref")
+    {
+        schema.insert("type".to_owned(), "object".into());
+    }
+    parameters
 }
 
 /// The schema that a `$ref` refers to, if it is in the same document.

@@ -147,7 +147,7 @@ fn min_contains(schema: &Value) -> u32 {
 }
 
 /// The schemas of the first items.
-fn prefix(schema: &Value) -> &[Value] {
+pub(super) fn prefix(schema: &Value) -> &[Value] {
     match (schema.get("prefixItems"), schema.get("items")) {
         (Some(Value::Array(items)), _) | (None, Some(Value::Array(items))) => items,
         _ => &[],
@@ -155,7 +155,7 @@ fn prefix(schema: &Value) -> &[Value] {
 }
 
 /// The conditions for the item with this index.
-fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Condition<'s>> {
+pub(super) fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Condition<'s>> {
     let part = |schema: &&'s Value| {
         let rest = match schema.get("items") {
             Some(Value::Array(_)) => schema.get("additionalItems"),

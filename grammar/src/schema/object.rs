@@ -15,21 +15,21 @@ use super::types::OBJECT;
 use super::{Outcome, Schemas, impossible, json};
 
 /// A property that schemas name.
-struct Property<'s> {
-    name: &'s str,
-    required: bool,
-    forbidden: bool,
-    parts: Vec<Condition<'s>>,
+pub(super) struct Property<'s> {
+    pub name: &'s str,
+    pub required: bool,
+    pub forbidden: bool,
+    pub parts: Vec<Condition<'s>>,
 }
 
 /// What schemas say about properties that they do not name.
-struct Others<'s> {
+pub(super) struct Others<'s> {
     /// The conditions for all of them.
-    parts: Vec<Condition<'s>>,
+    pub parts: Vec<Condition<'s>>,
     /// The readable `patternProperties` of one schema: each name pattern with the schema of its values.
-    patterned: Vec<(Regex, &'s Value)>,
+    pub patterned: Vec<(Regex, &'s Value)>,
     /// Whether names that match no pattern are allowed.
-    unpatterned: bool,
+    pub unpatterned: bool,
 }
 
 impl<'s> Schemas<'s, '_> {
@@ -71,7 +71,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// The name patterns of all schemas, by schema.
-    fn patterns(&mut self, constraints: &Constraints<'s>) -> HashMap<*const Value, Vec<(Regex, &'s Value)>> {
+    pub(super) fn patterns(&mut self, constraints: &Constraints<'s>) -> HashMap<*const Value, Vec<(Regex, &'s Value)>> {
         let mut all: HashMap<*const Value, Vec<(Regex, &'s Value)>> = HashMap::new();
         for &schema in &constraints.objects {
             let Some(Value::Object(patterns)) = schema.get("patternProperties") else { continue };
@@ -86,7 +86,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// The properties that schemas name, in the order in which they are named.
-    fn properties(
+    pub(super) fn properties(
         &mut self,
         constraints: &Constraints<'s>,
         patterns: &HashMap<*const Value, Vec<(Regex, &'s Value)>>,
@@ -153,7 +153,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// What other properties may be. `None` if there may be none.
-    fn others(
+    pub(super) fn others(
         &mut self,
         constraints: &Constraints<'s>,
         mut patterns: HashMap<*const Value, Vec<(Regex, &'s Value)>>,
@@ -207,7 +207,7 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// Tests the named properties against `propertyNames`.
-    fn named(&mut self, constraints: &Constraints<'s>, properties: &mut [Property<'s>]) -> Outcome<'s, ()> {
+    pub(super) fn named(&mut self, constraints: &Constraints<'s>, properties: &mut [Property<'s>]) -> Outcome<'s, ()> {
         let mut reports = Vec::new();
         for &schema in &constraints.objects {
             let Some(names) = schema.get("propertyNames") else { continue };

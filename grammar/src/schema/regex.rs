@@ -4,6 +4,7 @@
 //! properties are not supported. Length and nesting of expressions are limited, and an expression is only ever run
 //! against a text with a limited number of steps.
 
+mod automaton;
 mod node;
 mod parse;
 mod write;
@@ -11,6 +12,7 @@ mod write;
 use super::super::{Builder, Expr, choice, many, sequence};
 use super::bounds::Count;
 use super::json;
+pub(crate) use automaton::{Automaton, Run};
 use node::{Node, Why, anchored};
 
 /// The maximum length of an expression.
@@ -22,7 +24,7 @@ const STEPS: usize = 100_000;
 
 /// A regular expression.
 #[derive(Clone, Debug)]
-pub(super) struct Regex {
+pub(crate) struct Regex {
     /// The alternatives. Anchors occur only at their ends, and are the two flags.
     parts: Vec<Part>,
 }

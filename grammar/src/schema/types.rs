@@ -4,16 +4,16 @@ use serde_json::Value;
 use unjinja_runtime::Types;
 use unjinja_runtime::abi_3::{declared, type_of};
 
-pub(super) const NULL: u8 = Types::NULL.bits();
-pub(super) const BOOLEAN: u8 = Types::BOOLEAN.bits();
-pub(super) const INTEGER: u8 = Types::INTEGER.bits();
+pub(crate) const NULL: u8 = Types::NULL.bits();
+pub(crate) const BOOLEAN: u8 = Types::BOOLEAN.bits();
+pub(crate) const INTEGER: u8 = Types::INTEGER.bits();
 /// Numbers that are not integers.
-pub(super) const FRACTION: u8 = Types::NUMBER.bits() & !INTEGER;
-pub(super) const NUMBER: u8 = Types::NUMBER.bits();
-pub(super) const STRING: u8 = Types::STRING.bits();
-pub(super) const ARRAY: u8 = Types::ARRAY.bits();
-pub(super) const OBJECT: u8 = Types::OBJECT.bits();
-pub(super) const ANY: u8 = Types::ANY.bits();
+pub(crate) const FRACTION: u8 = Types::NUMBER.bits() & !INTEGER;
+pub(crate) const NUMBER: u8 = Types::NUMBER.bits();
+pub(crate) const STRING: u8 = Types::STRING.bits();
+pub(crate) const ARRAY: u8 = Types::ARRAY.bits();
+pub(crate) const OBJECT: u8 = Types::OBJECT.bits();
+pub(crate) const ANY: u8 = Types::ANY.bits();
 
 /// The types that the keyword `type` names.
 pub(super) fn types_of(value: &Value) -> Option<u8> {

@@ -155,24 +155,7 @@ impl<'s> Schemas<'s, '_> {
         let mut expressions = Vec::new();
         let mut unsure = false;
         for value in candidates {
-            let types = constraints.types & type_bits(value) != 0;
-            let excluded = constraints.excluded.iter().any(|excluded| check::equal(value, excluded));
-            let mut fits = Some(types && !excluded);
-            for schema in &constraints.schemas {
-                fits = check::and(fits, self.fits(value, schema));
-            }
-            for schema in &constraints.not {
-                fits = check::and(fits, self.fits(value, schema).map(|fits| !fits));
-            }
-            if let Value::Object(members) = value {
-                let required = constraints.required.iter().all(|name| members.contains_key(*name));
-                let forbidden = constraints.forbidden.iter().any(|name| members.contains_key(*name));
-                fits = check::and(fits, Some(required && !forbidden));
-                for (name, schema) in &constraints.unlike {
-                    let fitting = members.get(*name).map_or(Some(true), |value| self.fits(value, schema));
-                    fits = check::and(fits, fitting.map(|fits| !fits));
-                }
-            }
+            let fits = self.candidate_fits(constraints, value);
             if fits == Some(false) {
                 continue;
             }
@@ -199,5 +182,28 @@ impl<'s> Schemas<'s, '_> {
             1 => Ok(expressions.remove(0)),
             _ => Ok(self.rule(hint, choice(expressions))),
         }
+    }
+
+    /// Whether a listed value meets all other constraints.
+    pub(super) fn candidate_fits(&mut self, constraints: &Constraints<'s>, value: &'s Value) -> check::Known {
+        let types = constraints.types & type_bits(value) != 0;
+        let excluded = constraints.excluded.iter().any(|excluded| check::equal(value, excluded));
+        let mut fits = Some(types && !excluded);
+        for schema in &constraints.schemas {
+            fits = check::and(fits, self.fits(value, schema));
+        }
+        for schema in &constraints.not {
+            fits = check::and(fits, self.fits(value, schema).map(|fits| !fits));
+        }
+        if let Value::Object(members) = value {
+            let required = constraints.required.iter().all(|name| members.contains_key(*name));
+            let forbidden = constraints.forbidden.iter().any(|name| members.contains_key(*name));
+            fits = check::and(fits, Some(required && !forbidden));
+            for (name, schema) in &constraints.unlike {
+                let fitting = members.get(*name).map_or(Some(true), |value| self.fits(value, schema));
+                fits = check::and(fits, fitting.map(|fits| !fits));
+            }
+        }
+        fits
     }
 }
