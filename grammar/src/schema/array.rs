@@ -141,7 +141,7 @@ impl<'s> Schemas<'s, '_> {
 }
 
 /// How many items must fit `contains`.
-fn min_contains(schema: &Value) -> u32 {
+pub(super) fn min_contains(schema: &Value) -> u32 {
     let least = schema.get("minContains").and_then(Value::as_f64).map_or(1, |least| least as u64);
     u32::try_from(least).unwrap_or(u32::MAX)
 }

@@ -41,18 +41,7 @@ impl<'s> Schemas<'s, '_> {
         multiples: &[(&'s Value, &'s Value)],
     ) -> Outcome<'s, Expr> {
         let schema = constraints.schemas.first().copied();
-        let bound = |bound: &Option<Bound>, side: i128| match bound {
-            None => Ok::<_, ()>(None),
-            Some(Bound { value, exclusive }) => {
-                let whole = value.truncated().ok_or(())?;
-                // Truncation rounds towards zero. So a negative lower bound and a positive upper bound move inwards. The
-                // others move outwards, which one step corrects.
-                let inside = !value.fraction.is_empty() && value.negative != (side > 0);
-                let on = value.fraction.is_empty() && *exclusive;
-                Ok(Some(if on || inside { whole.checked_add(side).ok_or(())? } else { whole }))
-            }
-        };
-        let (Ok(low), Ok(high)) = (bound(&constraints.lower, 1), bound(&constraints.upper, -1)) else {
+        let (Ok(low), Ok(high)) = (whole(&constraints.lower, 1), whole(&constraints.upper, -1)) else {
             self.report(schema, "minimum", "the bound has too many digits");
             return Ok(json::integer(self.builder).into());
         };
@@ -62,10 +51,8 @@ impl<'s> Schemas<'s, '_> {
             return impossible(schema, "no integer is in the range");
         }
         if !multiples.is_empty() {
-            let steps: Option<Vec<i128>> = multiples.iter().map(|(_, of)| of.as_i64().map(i128::from)).collect();
-            if let (Some(low), Some(high), Some(steps)) = (low, high, steps)
-                && steps.iter().all(|&step| step > 0)
-                && let Some(values) = listed(low, high, &steps)
+            if let (Some(low), Some(high)) = (low, high)
+                && let Some(values) = few_multiples(low, high, multiples)
             {
                 if values.is_empty() {
                     return impossible(schema, "no multiple is in the range");
@@ -137,6 +124,34 @@ impl<'s> Schemas<'s, '_> {
         self.builder.keep(&purpose, rule);
         Ok(rule.into())
     }
+}
+
+/// The lowest or highest integer that a bound allows, if there is a bound. `side` is 1 for a lower bound and -1 for an upper
+/// one.
+fn whole(bound: &Option<Bound>, side: i128) -> Result<Option<i128>, ()> {
+    let Some(Bound { value, exclusive }) = bound else { return Ok(None) };
+    let whole = value.truncated().ok_or(())?;
+    // Truncation rounds towards zero. So a negative lower bound and a positive upper bound move inwards. The others move
+    // outwards, which one step corrects.
+    let inside = !value.fraction.is_empty() && value.negative != (side > 0);
+    let on = value.fraction.is_empty() && *exclusive;
+    Ok(Some(if on || inside { whole.checked_add(side).ok_or(())? } else { whole }))
+}
+
+/// The integers in a range that are multiples of all these, if they are few.
+fn few_multiples(low: i128, high: i128, multiples: &[(&Value, &Value)]) -> Option<Vec<i128>> {
+    let steps: Option<Vec<i128>> = multiples.iter().map(|(_, of)| of.as_i64().map(i128::from)).collect();
+    let steps = steps.filter(|steps| steps.iter().all(|&step| step > 0))?;
+    listed(low, high, &steps)
+}
+
+/// The integers that constraints with `multipleOf` allow. `None` if there is no such keyword, or if they are too many to be
+/// listed.
+pub(super) fn allowed_multiples(constraints: &Constraints<'_>) -> Option<Vec<i128>> {
+    let multiples: Vec<_> = constraints.multiples.iter().copied().filter(|(_, of)| !divides_one(of)).collect();
+    let (low, high) = (whole(&constraints.lower, 1).ok()??, whole(&constraints.upper, -1).ok()??);
+    (!multiples.is_empty()).then_some(())?;
+    few_multiples(low, high, &multiples)
 }
 
 /// The common multiples of all steps from `low` to `high`, unless there are too many.

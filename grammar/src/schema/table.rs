@@ -116,6 +116,8 @@ pub(crate) struct ArrayRule {
     pub(crate) first: Vec<NodeId>,
     /// All further items.
     pub(crate) rest: NodeId,
+    /// Nodes that some items must fit, and how many.
+    pub(crate) contains: Vec<(NodeId, u32)>,
 }
 
 impl ArrayRule {

@@ -1,7 +1,7 @@
 //! Whether a value may still fit an alternative, and whether it does once it is complete.
 
 use crate::schema::{
-    ANYTHING, ARRAY, Alternative, BOOLEAN, INTEGER, Magnitude, NULL, NUMBER, NodeId, OBJECT, STRING, Table,
+    ANYTHING, ARRAY, Alternative, ArrayRule, BOOLEAN, INTEGER, Magnitude, NULL, NUMBER, NodeId, OBJECT, STRING, Table,
 };
 
 use super::frame::{Frame, Thread};
@@ -31,7 +31,9 @@ pub(super) fn thread(slot: usize, at: usize, alternative: &Alternative, start: S
     let text = start == Start::String;
     let listed = (0, if text { strings(alternative).len() } else { 0 });
     let runs = alternative.patterns.iter().filter(|_| text).map(|pattern| pattern.automaton.start()).collect();
-    Thread { slot, alternative: at, live: true, dying: false, listed, runs }
+    let contains = alternative.array.as_ref().map_or(0, |array| array.contains.len());
+    let contained = if start == Start::Array { vec![0; contains] } else { Vec::new() };
+    Thread { slot, alternative: at, live: true, dying: false, listed, runs, contained }
 }
 
 /// Whether the type fits.
@@ -76,14 +78,18 @@ pub(super) fn item(alternative: &Alternative, at: usize) -> NodeId {
     alternative.array.as_ref().map_or(ANYTHING, |array| array.item(at))
 }
 
+/// The nodes that some items must fit.
+pub(super) fn contains(alternative: &Alternative) -> impl Iterator<Item = &NodeId> {
+    alternative.array.iter().flat_map(|array| array.contains.iter().map(|(node, _)| node))
+}
+
 /// Whether there may be so many items or members.
 pub(super) fn counted(table: &Table, alternative: &Alternative, frame: &Frame) -> bool {
     let within = |max: Option<u32>| max.is_none_or(|max| frame.count <= max as usize);
     match frame.start {
-        Start::Array => alternative
-            .array
-            .as_ref()
-            .is_none_or(|array| within(array.count.max) && !table.is_nothing(array.item(frame.count.saturating_sub(1)))),
+        Start::Array => alternative.array.as_ref().is_none_or(|array| {
+            within(array.count.max) && !table.is_nothing(array.item(frame.count.saturating_sub(1)))
+        }),
         _ => alternative.object.as_ref().is_none_or(|object| within(object.count.max)),
     }
 }
@@ -209,12 +215,19 @@ pub(super) fn is(alternative: &Alternative, frame: &Frame, thread: &Thread, scal
                 && alternative.upper.as_ref().is_none_or(|upper| number.is_below(upper))
         }
         Start::Array => {
-            alternative.array.as_ref().is_none_or(|array| frame.count >= array.count.min as usize)
+            let enough = |array: &ArrayRule| frame.count >= array.count.min as usize;
+            alternative.array.as_ref().is_none_or(|array| enough(array) && lacking(array, thread).is_none())
         }
         Start::Object => alternative.object.as_ref().is_none_or(|object| {
             frame.count >= object.count.min as usize && object.required.iter().all(|(name, _)| frame.has_seen(*name))
         }),
     }
+}
+
+/// How many items an array, now complete, should have that fit `contains`, if it has fewer.
+pub(super) fn lacking(array: &ArrayRule, thread: &Thread) -> Option<u32> {
+    let mut pairs = array.contains.iter().zip(&thread.contained);
+    pairs.find(|((_, times), contained)| contained < &times).map(|((_, times), _)| *times)
 }
 
 /// Whether a string, now complete, is among those listed, or among none that are excluded.

@@ -19,6 +19,8 @@ pub(super) struct Thread {
     pub(super) listed: (usize, usize),
     /// How far each pattern has read the string.
     pub(super) runs: Vec<Run>,
+    /// How many items fit each node that the array must contain.
+    pub(super) contained: Vec<u32>,
 }
 
 /// A node that a value has to fit for some alternative of the value around it.
@@ -38,6 +40,9 @@ pub(super) struct Frame {
     pub(super) threads: Vec<Thread>,
     /// Which alternatives of the value around it need which slots; sorted. An alternative falls once all its slots have.
     pub(super) links: Vec<(usize, usize)>,
+    /// Which alternatives of the array around it look for items that fit which slot: the alternative, the place in its
+    /// `contained`, and the slot.
+    pub(super) witnesses: Vec<(usize, usize, usize)>,
     /// How many items or members have begun.
     pub(super) count: usize,
     /// The required names that have come, as bits.
@@ -60,6 +65,7 @@ impl Frame {
             slots: Vec::new(),
             threads: Vec::new(),
             links: Vec::new(),
+            witnesses: Vec::new(),
             count: 0,
             seen: Vec::new(),
             name: String::new(),
@@ -76,6 +82,7 @@ impl Frame {
         self.slots.clear();
         self.threads.clear();
         self.links.clear();
+        self.witnesses.clear();
         self.count = 0;
         self.seen.clear();
         if start == Start::Object {

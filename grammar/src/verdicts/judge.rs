@@ -173,6 +173,10 @@ impl State {
                 for (at, thread) in parent.threads.iter().enumerate().filter(|(_, thread)| thread.live) {
                     let slot = frame.slot(check::item(alternative(&self.table, parent, thread), parent.count - 1));
                     frame.links.push((at, slot));
+                    for (place, &node) in check::contains(alternative(&self.table, parent, thread)).enumerate() {
+                        let slot = frame.slot(node);
+                        frame.witnesses.push((at, place, slot));
+                    }
                 }
             }
             Some(parent) => {
@@ -321,10 +325,23 @@ impl State {
     fn end(&mut self) {
         let Some(frame) = self.frames.get(self.depth - 1) else { return };
         if !frame.skipped {
-            self.settle(|table, frame, thread, scalar| check::is(alternative(table, frame, thread), frame, thread, scalar));
+            self.settle(|table, frame, thread, scalar| {
+                check::is(alternative(table, frame, thread), frame, thread, scalar)
+            });
         }
         self.depth -= 1;
         self.listens = false;
+        let (lower, upper) = self.frames.split_at_mut(self.depth);
+        if let (Some(parent), Some(frame)) = (lower.last_mut(), upper.first()) {
+            for &(at, place, slot) in &frame.witnesses {
+                let fits = frame.skipped
+                    || self.table.is_anything(frame.slots[slot].node)
+                    || frame.threads.iter().any(|thread| thread.live && thread.slot == slot);
+                if let Some(count) = parent.threads.get_mut(at).and_then(|thread| thread.contained.get_mut(place)) {
+                    *count = count.saturating_add(u32::from(fits));
+                }
+            }
+        }
     }
 
     /// Rules out the alternatives of the innermost value that do not meet a condition.

@@ -136,7 +136,8 @@ impl Reader {
                 let rest = &bytes[at..];
                 let plain = rest.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
                 if plain > 0 {
-                    wanted = self.unpaired(&mut take) && text.get(at..at + plain).is_none_or(|text| take(Piece::Text(text)));
+                    wanted =
+                        self.unpaired(&mut take) && text.get(at..at + plain).is_none_or(|text| take(Piece::Text(text)));
                     at += plain;
                     continue;
                 }
@@ -151,7 +152,9 @@ impl Reader {
                 continue;
             }
             wanted = self.byte(byte, &mut take).map_err(|stop| match stop {
-                Stop::Malformed(expected, _) => Stop::Malformed(expected, text.get(at..).and_then(|rest| rest.chars().next())),
+                Stop::Malformed(expected, _) => {
+                    Stop::Malformed(expected, text.get(at..).and_then(|rest| rest.chars().next()))
+                }
                 Stop::Deep => stop,
             })?;
             at += 1;
@@ -179,7 +182,9 @@ impl Reader {
     fn byte(&mut self, byte: u8, take: &mut impl FnMut(Piece<'_>) -> bool) -> Result<bool, Stop> {
         let space = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
         match self.state {
-            State::Value | State::ItemOrEnd | State::Name | State::NameOrEnd | State::Colon | State::Behind if space => {
+            State::Value | State::ItemOrEnd | State::Name | State::NameOrEnd | State::Colon | State::Behind
+                if space =>
+            {
                 Ok(true)
             }
             State::ItemOrEnd if byte == b']' => Ok(self.close(take)),

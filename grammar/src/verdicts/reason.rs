@@ -1,8 +1,6 @@
 //! Says what does not fit, and what would.
 
-use crate::schema::{
-    ARRAY, Alternative, BOOLEAN, Count, INTEGER, Limit, NULL, NUMBER, OBJECT, STRING, Table,
-};
+use crate::schema::{ARRAY, Alternative, BOOLEAN, Count, INTEGER, Limit, NULL, NUMBER, OBJECT, STRING, Table};
 
 use super::check;
 use super::frame::{Frame, Thread};
@@ -56,7 +54,7 @@ pub(super) fn violation(table: &Table, frame: &Frame, scalar: &Scalar, complete:
     let mut missing: Vec<&str> = Vec::new();
     for thread in frame.threads.iter().filter(|thread| thread.live && thread.dying) {
         let alternative = &table.alternatives(frame.slots[thread.slot].node)[thread.alternative];
-        let kind = kind(alternative, frame, thread, scalar);
+        let kind = kind(table, alternative, frame, thread, scalar);
         kinds.push(kind);
         match kind {
             VerdictKind::WrongType => types |= alternative.types,
@@ -69,6 +67,10 @@ pub(super) fn violation(table: &Table, frame: &Frame, scalar: &Scalar, complete:
             VerdictKind::MissingMember => {
                 let names = self::missing(alternative, frame).into_iter().map(|name| format!("`{name}`"));
                 expected.push(names.take(SPELLED).collect::<Vec<_>>().join(", "));
+            }
+            VerdictKind::MissingItem => {
+                let lacking = alternative.array.as_ref().and_then(|array| check::lacking(array, thread));
+                expected.push(format!("at least {} of the items that `contains` describes", lacking.unwrap_or(1)));
             }
             _ => expected.push(wanted(alternative, kind, frame)),
         }
@@ -91,7 +93,7 @@ pub(super) fn violation(table: &Table, frame: &Frame, scalar: &Scalar, complete:
 }
 
 /// Why an alternative was ruled out.
-fn kind(alternative: &Alternative, frame: &Frame, thread: &Thread, scalar: &Scalar) -> VerdictKind {
+fn kind(table: &Table, alternative: &Alternative, frame: &Frame, thread: &Thread, scalar: &Scalar) -> VerdictKind {
     if !check::has_type(alternative, frame.start) {
         return VerdictKind::WrongType;
     }
@@ -126,7 +128,16 @@ fn kind(alternative: &Alternative, frame: &Frame, thread: &Thread, scalar: &Scal
                 VerdictKind::OutOfRange
             }
         }
-        Start::Array => VerdictKind::WrongItemCount,
+        Start::Array => {
+            let array = alternative.array.as_ref();
+            let enough = array.is_none_or(|array| frame.count >= array.count.min as usize);
+            let lacks = enough && array.is_some_and(|array| check::lacking(array, thread).is_some());
+            if lacks && check::counted(table, alternative, frame) {
+                VerdictKind::MissingItem
+            } else {
+                VerdictKind::WrongItemCount
+            }
+        }
         Start::Object => {
             let count = alternative.object.as_ref().map(|object| object.count).unwrap_or_default();
             let too_many = count.max.is_some_and(|max| frame.count > max as usize);
@@ -190,7 +201,8 @@ fn range(alternative: &Alternative) -> String {
         let limit = limit.as_ref()?;
         Some(format!("{} {}", if limit.exclusive { exclusive } else { inclusive }, limit.value.text))
     };
-    let (lower, upper) = (side(&alternative.lower, "of at least", "above"), side(&alternative.upper, "of at most", "below"));
+    let (lower, upper) =
+        (side(&alternative.lower, "of at least", "above"), side(&alternative.upper, "of at most", "below"));
     let sides: Vec<String> = lower.into_iter().chain(upper).collect();
     let name = if check::wants_integer(alternative) { "an integer" } else { "a number" };
     format!("{name} {}", sides.join(" and "))

@@ -65,6 +65,8 @@ pub enum VerdictKind {
     WrongMemberCount,
     /// The array has too few or too many items.
     WrongItemCount,
+    /// The array lacks items that the schema says it contains.
+    MissingItem,
     /// The value fits none of several alternatives, for different reasons.
     NoAlternative,
 }
@@ -84,6 +86,7 @@ impl VerdictKind {
             Self::MissingMember => "missing_member",
             Self::WrongMemberCount => "wrong_member_count",
             Self::WrongItemCount => "wrong_item_count",
+            Self::MissingItem => "missing_item",
             Self::NoAlternative => "no_alternative",
         }
     }

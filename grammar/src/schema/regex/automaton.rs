@@ -175,12 +175,24 @@ mod tests {
 
     #[test]
     fn it_matches_what_the_expression_matches() {
-        for pattern in
-            ["^a+b?$", "b", "^(ab|a)(c|bcd)$", "^.{2,4}$", "a{3}", "^(a*)*$", "^x|y$", "", "^[^a]*$", "^a.*b$", "(a|b)*c"]
-        {
+        for pattern in [
+            "^a+b?$",
+            "b",
+            "^(ab|a)(c|bcd)$",
+            "^.{2,4}$",
+            "a{3}",
+            "^(a*)*$",
+            "^x|y$",
+            "",
+            "^[^a]*$",
+            "^a.*b$",
+            "(a|b)*c",
+        ] {
             let regex = Regex::parse(pattern).unwrap_or_else(|why| unreachable!("{why}"));
             let automaton = Automaton::of(&regex).unwrap_or_else(|| unreachable!("{pattern}"));
-            for text in ["", "a", "aab", "ab", "abcd", "abbcd", "xaaay", "b", "aaaaa", "é", "ba", "cc", "x", "xy", "abc"] {
+            for text in
+                ["", "a", "aab", "ab", "abcd", "abbcd", "xaaay", "b", "aaaaa", "é", "ba", "cc", "x", "xy", "abc"]
+            {
                 assert_eq!(Some(automaton.matches(text)), regex.matches(text), "{pattern} {text}");
             }
         }

@@ -9,9 +9,11 @@ use super::super::condition::Condition;
 use super::super::constraints::Constraints;
 use super::super::format::{self, Format};
 use super::super::regex::{Automaton, Regex};
-use super::super::types::{ANY, ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, type_bits};
-use super::super::{Schemas, array};
-use super::{ANYTHING, Alternative, ArrayRule, Limit, Listed, Magnitude, NOTHING, Node, NodeId, ObjectRule, Pattern, Table};
+use super::super::types::{ANY, ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
+use super::super::{Schemas, array, number};
+use super::{
+    ANYTHING, Alternative, ArrayRule, Limit, Listed, Magnitude, NOTHING, Node, NodeId, ObjectRule, Pattern, Table,
+};
 use crate::Builder;
 
 /// A table has at most so many nodes; what is beyond is not judged.
@@ -93,7 +95,13 @@ impl<'s> Compiler<'s, '_> {
         for conditions in flat {
             let Ok(mut constraints) = self.schemas.constraints(&conditions) else { continue };
             let Some(candidates) = constraints.candidates.take() else {
-                let alternative = self.alternative(&constraints);
+                let mut alternative = self.alternative(&constraints);
+                if constraints.types & NUMBER == INTEGER
+                    && let Some(values) = number::allowed_multiples(&constraints)
+                {
+                    alternative.types &= !INTEGER;
+                    alternatives.push(integers(&values));
+                }
                 if alternative.is_anything() {
                     return Node::Any;
                 }
@@ -105,7 +113,7 @@ impl<'s> Compiler<'s, '_> {
             let constants = self.constants(&values);
             // Many alternatives with a constant each are one list.
             for constant in constants {
-                let scalars = alternatives.iter_mut().find(|known| known.listed.is_some());
+                let scalars = alternatives.iter_mut().find(|known| known.listed.is_some() && constant.listed.is_some());
                 match (scalars, constant.listed) {
                     (Some(known), Some(listed)) => {
                         known.types |= constant.types;
@@ -132,7 +140,7 @@ impl<'s> Compiler<'s, '_> {
                 Value::Array(items) => {
                     let count = exactly(items.len());
                     let first = items.iter().map(|item| self.add(Values::Only(item))).collect();
-                    let array = Some(Box::new(ArrayRule { count, first, rest: NOTHING }));
+                    let array = Some(Box::new(ArrayRule { count, first, rest: NOTHING, contains: Vec::new() }));
                     alternatives.push(Alternative { types: ARRAY, array, ..Alternative::default() });
                 }
                 Value::Object(all) => {
@@ -182,8 +190,7 @@ impl<'s> Compiler<'s, '_> {
             alternative.types &= !BOOLEAN;
         }
         alternative.excluded.sort_unstable();
-        let limit =
-            |bound: &Bound| Limit { value: Magnitude::from(&bound.value), exclusive: bound.exclusive };
+        let limit = |bound: &Bound| Limit { value: Magnitude::from(&bound.value), exclusive: bound.exclusive };
         alternative.lower = constraints.lower.as_ref().map(limit);
         alternative.upper = constraints.upper.as_ref().map(limit);
         alternative.length = constraints.length;
@@ -214,7 +221,14 @@ impl<'s> Compiler<'s, '_> {
         let own = schemas.iter().map(|schema| array::prefix(schema).len()).max().unwrap_or(0);
         let first = (0..own.min(ITEMS)).map(|at| self.node(array::parts(schemas, at))).collect();
         let rest = if own > ITEMS { ANYTHING } else { self.node(array::parts(schemas, usize::MAX)) };
-        (!constraints.items.is_empty()).then_some(ArrayRule { count: constraints.items, first, rest })
+        let mut contains = Vec::new();
+        for &schema in schemas {
+            let times = array::min_contains(schema);
+            if let Some(fitting) = schema.get("contains").filter(|_| times > 0) {
+                contains.push((self.node(vec![Condition::Schema(fitting)]), times));
+            }
+        }
+        (!constraints.items.is_empty()).then_some(ArrayRule { count: constraints.items, first, rest, contains })
     }
 
     /// The members of an object; `None` if no object fits.
@@ -283,7 +297,9 @@ impl Listed {
             Value::String(text) => self.strings.push(text.clone()),
             Value::Bool(value) => self.booleans[usize::from(*value)] = true,
             Value::Number(number) => match Magnitude::of(number) {
-                Some(magnitude) if magnitude.is_zero() => self.numbers.iter_mut().for_each(|all| all.push(magnitude.clone())),
+                Some(magnitude) if magnitude.is_zero() => {
+                    self.numbers.iter_mut().for_each(|all| all.push(magnitude.clone()))
+                }
                 Some(magnitude) => self.numbers[usize::from(magnitude.negative)].push(magnitude),
                 None => self.other_numbers = true,
             },
@@ -323,6 +339,15 @@ fn patterns(constraints: &Constraints<'_>) -> Vec<Pattern> {
         Some(Pattern { name: format!("{keyword} `{name}`"), automaton })
     });
     all.collect()
+}
+
+/// These integers.
+fn integers(values: &[i128]) -> Alternative {
+    let mut listed = Listed::default();
+    let values = values.iter().filter_map(|&value| i64::try_from(value).ok());
+    values.for_each(|value| listed.add(&Value::from(value)));
+    listed.sort();
+    Alternative { types: NUMBER, listed: Some(listed), ..Alternative::default() }
 }
 
 fn exactly(count: usize) -> Count {
