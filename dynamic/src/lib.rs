@@ -22,7 +22,9 @@ pub use loader::Loader;
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Reason};
 
-pub use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice};
+pub use unjinja_grammar::{
+    Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Verdict, VerdictKind, Verdicts,
+};
 pub use unjinja_render::{Clock, SpecialTokens};
 pub use unjinja_runtime::{
     BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, Diagnostic, DiagnosticKind, Event,

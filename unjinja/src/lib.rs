@@ -100,7 +100,9 @@
 pub use unjinja_runtime::*;
 
 #[cfg(feature = "grammar")]
-pub use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice};
+pub use unjinja_grammar::{
+    Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Verdict, VerdictKind, Verdicts,
+};
 
 #[cfg(feature = "macros")]
 pub use unjinja_macros::{include_spec_parser, include_template_parser};

@@ -260,6 +260,44 @@ A schema allows one value to be written in several ways. A grammar is stricter:
   except inside a `pattern`: there `\\u` is accepted only where the pattern allows any character, or any beyond ASCII.
 - Integers have no exponent, and no fraction except zeros. A number with an exponent that has a lower or upper bound begins
   with one digit other than 0 and a fraction.
+
+## Verdicts
+
+`unjinja_grammar::Verdicts` judges calls while the model writes them, where no grammar is used or its engine is not trusted. It
+takes the events of a stream and says what does not fit, with the path of the value, as soon as it is certain. A verdict is
+final: no continuation of the text could make the call fit. So a server can stop the model at the first one.
+
+| what is judged | keywords | kind | when it is certain |
+|---|---|---|---|
+| the tool | | `unknown_tool` | when the name is complete |
+| the text | | `malformed` | at the byte that no JSON has there; if the text is cut off in a complete call, at its end |
+| the type | `type` | `wrong_type` | at the first byte of the value; a number that is no integer, behind it |
+| listed and excluded values | `enum`, `const`, `not` | `not_listed` | at the character or digit with which no listed value goes on; else at the end of the value |
+| the size of a number | `minimum`, `maximum`, … | `out_of_range` | behind the number; at its first digit if the sign decides |
+| the length of a string | `minLength`, `maxLength` | `wrong_length` | at the first character too many; a short string at its end |
+| the form of a string | `pattern`, `format` | `wrong_pattern` | at the character with which nothing matches; else at the end of the string |
+| the name of a member | `additionalProperties`, `patternProperties`, `propertyNames`, … | `unknown_member` | when the name is complete |
+| missing members | `required`, `dependentRequired`, … | `missing_member` | at the end of the object |
+| the number of members or items | `maxProperties`, `maxItems`, … | `wrong_member_count`, `wrong_item_count` | where the first one too many begins; too few at the end |
+| items that must be there | `contains` | `missing_item` | at the end of the array |
+| several alternatives | `anyOf`, `oneOf`, `if`, … | that of all that were left, else `no_alternative` | when none of them is possible any more |
+
+- *The subset is that of the grammar.* Both read a schema in the same resolved form. What a grammar widens is not judged either,
+  with three exceptions that a judge can follow and a grammar cannot: the length of a string with a pattern, several patterns of
+  one string, and the number of members beside named ones. `multipleOf` is judged where a grammar lists the multiples.
+- *What a grammar requires beyond the schema is not judged:* the order of members, white space, escapes. A number may be written
+  with an exponent, so `1.5` is not yet wrong where an integer is expected (`1.5e1` is one), and `12` not where 5 is the maximum.
+- A member that comes twice is judged twice, and counted twice.
+- Where all is said about a value, the rest is judged as if the value had fitted. One call has at most 16 verdicts unless
+  `Verdicts::per_call` says otherwise. After `malformed` there are none.
+- A complete call without arguments has `{}`. A call that was cut short is not said to lack anything.
+- Arguments that a model writes in tags are judged as the JSON that they become. The last byte of a number is known only
+  with the next argument or with the end of the call.
+
+Time is linear in the text. Memory is bounded by the schema and by how deep the arguments are nested. Beyond these limits nothing
+is judged, and nothing is said: arguments nested deeper than 512; a value with more than 256 alternatives that are not plain
+constants; a pattern of more than 2,000 states; a schema of more than 20,000 nodes; names longer than 256 bytes where
+patterns or rules for names are concerned.
 ";
 
 #[test]

@@ -201,11 +201,15 @@ fn range(alternative: &Alternative) -> String {
         let limit = limit.as_ref()?;
         Some(format!("{} {}", if limit.exclusive { exclusive } else { inclusive }, limit.value.text))
     };
-    let (lower, upper) =
-        (side(&alternative.lower, "of at least", "above"), side(&alternative.upper, "of at most", "below"));
+    let (lower, upper) = (side(&alternative.lower, "at least", "above"), side(&alternative.upper, "at most", "below"));
     let sides: Vec<String> = lower.into_iter().chain(upper).collect();
     let name = if check::wants_integer(alternative) { "an integer" } else { "a number" };
-    format!("{name} {}", sides.join(" and "))
+    let of = if alternative.lower.as_ref().or(alternative.upper.as_ref()).is_some_and(|limit| limit.exclusive) {
+        ""
+    } else {
+        "of "
+    };
+    format!("{name} {of}{}", sides.join(" and "))
 }
 
 fn count(count: Count, of: &str) -> String {

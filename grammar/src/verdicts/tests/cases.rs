@@ -61,7 +61,7 @@ fn each_kind_is_put_into_words() {
         (json!({"minItems": 2}), "[1]", ["at least 2 items", "1 item"]),
         (json!({"prefixItems": [{}], "items": false}), "[1, 2, 3]", ["at most 1 items", "2 items"]),
         (json!({"minProperties": 1}), "{}", ["at least 1 members", "0 members"]),
-        (json!({"maximum": 5, "exclusiveMinimum": -1}), "6", ["a number above -1 and of at most 5", "6"]),
+        (json!({"maximum": 5, "exclusiveMinimum": -1}), "6", ["a number above -1 and at most 5", "6"]),
         (json!({"pattern": "^a"}), "\"ba\"", ["a string with the pattern `^a`", "\"b\"…"]),
         (json!({"format": "date"}), "\"2024-13-01\"", ["a string with the format `date`", "\"2024-13\"…"]),
         (json!({"required": ["a", "b"], "type": "object"}), "{}", ["the members `a`, `b`", "the end of the object"]),
