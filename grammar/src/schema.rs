@@ -42,7 +42,7 @@ use references::References;
 
 pub(crate) use bounds::Count;
 pub(crate) use regex::Run;
-pub(crate) use table::{ANYTHING, Alternative, ArrayRule, Limit, Magnitude, NodeId, Table};
+pub(crate) use table::{ALTERNATIVES, ANYTHING, Alternative, ArrayRule, Limit, Magnitude, NodeId, Table};
 pub(crate) use types::{ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING};
 
 /// The maximum number of schemas that are compiled.

@@ -6,7 +6,7 @@ use serde_json::json;
 use unjinja_analyzer::{Naming, analyze};
 use unjinja_grammar::{Verdict, VerdictKind, Verdicts};
 use unjinja_render::Template;
-use unjinja_runtime::{ChatParser, Event, Options, Tools};
+use unjinja_runtime::{ChatParser, Event, Message, Options, Tools};
 
 fn tools() -> Tools {
     Tools::from_openai(&json!([
@@ -83,6 +83,51 @@ fn raw_values_are_judged_as_the_json_that_they_become() {
     assert!(found[0].1.contains("Paris\n</parameter>"), "{found:?}");
 }
 
+/// What models write in the formats of the templates: a complete call has a verdict if a validator of its whole arguments
+/// objects, and no other has.
+#[test]
+fn the_calls_of_the_cases_are_judged_as_by_a_validator() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let tools = std::fs::read_to_string(folder.join("tests/cases/tools.json")).unwrap();
+    let tools = Tools::from_json(&tools).unwrap();
+    let (mut fitting, mut wrong) = (0, 0);
+    let files = std::fs::read_dir(folder.join("tests/cases")).unwrap().map(|file| file.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "toml")) {
+        let file = file.file_stem().unwrap().to_str().unwrap();
+        let template = std::fs::read_to_string(folder.join(format!("templates/{file}.jinja"))).unwrap();
+        let spec = analyze(&Template::parse(file, &template).unwrap(), &Naming::of_file(file)).unwrap();
+        let Ok(parser) = unjinja_codegen::interpreter(&spec) else { continue };
+        let cases = std::fs::read_to_string(folder.join(format!("tests/cases/{file}.toml"))).unwrap();
+        let cases: toml::Table = cases.parse().unwrap();
+        for case in cases["case"].as_array().unwrap() {
+            let output = case["output"].as_str().unwrap();
+            let mut message = Message::default();
+            let mut found = Vec::new();
+            let mut verdicts = Verdicts::new(&tools);
+            let mut stream = parser.stream(&Options::new().tools(&tools));
+            let mut sink = |event: Event<'_>| {
+                message.apply(&event);
+                found.extend(verdicts.event(&event));
+            };
+            output.chars().for_each(|piece| stream.push(piece.encode_utf8(&mut [0; 4]), &mut sink));
+            stream.finish(&mut sink);
+            for (index, call) in message.tool_calls.iter().enumerate().filter(|(_, call)| call.complete) {
+                let arguments = if call.arguments.is_empty() { Ok(json!({})) } else { call.arguments_value() };
+                let fits = tools.get(&call.name).is_some_and(|tool| {
+                    arguments.is_ok_and(|arguments| {
+                        arguments.is_object() && jsonschema::is_valid(&tool.parameters, &arguments)
+                    })
+                });
+                let judged: Vec<&Verdict> = found.iter().filter(|verdict| verdict.call == index).collect();
+                assert_eq!(judged.is_empty(), fits, "{file}: {output}\n{call:?}\n{judged:?}");
+                fitting += usize::from(fits);
+                wrong += usize::from(!fits);
+            }
+        }
+    }
+    assert!(fitting > 50 && wrong > 5, "{fitting} {wrong}");
+}
+
 #[test]
 fn a_call_without_arguments_has_an_empty_object() {
     let call = |verdicts: &mut Verdicts, name: &str, json: &str, complete| {
@@ -125,7 +170,7 @@ fn calls_are_judged_apart() {
     assert_eq!(verdicts.event(&Event::ToolCallEnd { index: 0, complete: true }), []);
 }
 
-/// The time for 16 times the text is at most 40 times as long: it is linear, with room for noise.
+/// For 16 times the text, the time is at most 24 times as long: it is linear, with room for noise.
 #[test]
 fn time_is_linear() {
     let tools = Tools::from_openai(&json!([{"name": "f", "parameters": {"type": "object", "properties": {
@@ -135,7 +180,7 @@ fn time_is_linear() {
     .unwrap();
     let time = |size: usize| {
         let text = format!("{{\"text\": \"{}\", \"list\": [{}0]}}", "ab".repeat(size), "1, \"a\", ".repeat(size / 4));
-        let times = (0..3).map(|_| {
+        let times = (0..2).map(|_| {
             let mut verdicts = Verdicts::new(&tools);
             let start = std::time::Instant::now();
             let mut found = verdicts.event(&Event::ToolCallStart { index: 0, name: "f", id: None });
@@ -148,6 +193,7 @@ fn time_is_linear() {
         });
         times.min().unwrap_or_default()
     };
-    let (short, long) = (time(4_000), time(64_000));
-    assert!(long < short * 40, "{short:?} {long:?}");
+    // The machine may be busy with something else for a while.
+    let mut ratios = (0..5).map(|_| time(160_000).as_secs_f64() / time(10_000).as_secs_f64());
+    assert!(ratios.any(|ratio| ratio < 24.0), "{:?}", (time(10_000), time(160_000)));
 }

@@ -14,6 +14,9 @@ use super::regex::Automaton;
 use super::types::ANY;
 pub(crate) use magnitude::Magnitude;
 
+/// A node with more alternatives than this, lists of constants aside, is not judged.
+pub(crate) const ALTERNATIVES: usize = 256;
+
 /// The number of a node.
 pub(crate) type NodeId = usize;
 /// The node that every value fits.

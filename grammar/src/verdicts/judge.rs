@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::schema::{ANYTHING, NodeId, Table};
+use crate::schema::{ALTERNATIVES, ANYTHING, NodeId, Table};
 
 use super::check;
 use super::frame::{Frame, Thread};
@@ -15,8 +15,6 @@ use super::number::Number;
 use super::reader::{Piece, Reader, Start, Stop};
 use super::reason::{self, Violation};
 
-/// A value with more alternatives than this is not judged.
-const THREADS: usize = 256;
 /// So many bytes of a value are kept for messages.
 const SHOWN: usize = 40;
 /// So many bytes of a name are kept, unless the schema declares longer ones.
@@ -188,7 +186,7 @@ impl State {
         }
         let constrained = frame.slots.iter().any(|slot| !self.table.is_anything(slot.node));
         let threads: usize = frame.slots.iter().map(|slot| self.table.alternatives(slot.node).len()).sum();
-        if !constrained || threads > THREADS {
+        if !constrained || threads > ALTERNATIVES {
             return frame.skip();
         }
         for (slot, node) in frame.slots.iter().map(|slot| slot.node).enumerate() {

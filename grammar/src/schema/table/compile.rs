@@ -12,12 +12,18 @@ use super::super::regex::{Automaton, Regex};
 use super::super::types::{ANY, ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
 use super::super::{Schemas, array, number};
 use super::{
-    ANYTHING, Alternative, ArrayRule, Limit, Listed, Magnitude, NOTHING, Node, NodeId, ObjectRule, Pattern, Table,
+    ALTERNATIVES, ANYTHING, Alternative, ArrayRule, Limit, Listed, Magnitude, NOTHING, Node, NodeId, ObjectRule,
+    Pattern, Table,
 };
 use crate::Builder;
 
 /// A table has at most so many nodes; what is beyond is not judged.
 const NODES: usize = 20_000;
+/// All objects and strings of a table together have at most so many names, and patterns for [`PATTERN`] names each. What is
+/// beyond is not judged.
+const NAMES: usize = 500_000;
+/// What a pattern counts for.
+const PATTERN: usize = 64;
 /// The first so many items of an array may have schemas of their own.
 const ITEMS: usize = 2000;
 
@@ -36,6 +42,7 @@ impl Table {
             },
             known: HashMap::new(),
             pending: Vec::new(),
+            names: NAMES,
         };
         compiler.table.root = compiler.node(vec![Condition::Schema(schema)]);
         while let Some((node, values)) = compiler.pending.pop() {
@@ -61,6 +68,8 @@ struct Compiler<'s, 'b> {
     table: Table,
     known: HashMap<Vec<Condition<'s>>, NodeId>,
     pending: Vec<(NodeId, Values<'s>)>,
+    /// How many more names there may be.
+    names: usize,
 }
 
 impl<'s> Compiler<'s, '_> {
@@ -93,6 +102,9 @@ impl<'s> Compiler<'s, '_> {
         let Ok(flat) = self.schemas.flatten(conditions) else { return Node::OneOf(Vec::new()) };
         let mut alternatives: Vec<Alternative> = Vec::new();
         for conditions in flat {
+            if alternatives.len() > ALTERNATIVES {
+                return Node::Any;
+            }
             let Ok(mut constraints) = self.schemas.constraints(&conditions) else { continue };
             let Some(candidates) = constraints.candidates.take() else {
                 let mut alternative = self.alternative(&constraints);
@@ -197,7 +209,8 @@ impl<'s> Compiler<'s, '_> {
         if alternative.length.is_empty() {
             alternative.types &= !STRING;
         }
-        if alternative.types & STRING != 0 {
+        let affordable = self.pay(constraints);
+        if alternative.types & STRING != 0 && affordable {
             alternative.patterns = patterns(constraints);
         }
         if constraints.limited & ARRAY != 0 && alternative.types & ARRAY != 0 {
@@ -206,13 +219,25 @@ impl<'s> Compiler<'s, '_> {
                 alternative.types &= !ARRAY;
             }
         }
-        if constraints.limited & OBJECT != 0 && alternative.types & OBJECT != 0 {
+        if constraints.limited & OBJECT != 0 && alternative.types & OBJECT != 0 && affordable {
             alternative.object = self.object(constraints).map(Box::new);
             if alternative.object.is_none() {
                 alternative.types &= !OBJECT;
             }
         }
         alternative
+    }
+
+    /// Takes what the names and patterns of an alternative cost from what is left. `false` if that is not enough.
+    fn pay(&mut self, constraints: &Constraints<'s>) -> bool {
+        let size =
+            |schema: &Value, keyword: &str| schema.get(keyword).and_then(Value::as_object).map_or(0, |all| all.len());
+        let named = |schema: &&Value| size(schema, "properties") + PATTERN * size(schema, "patternProperties");
+        let objects: usize = constraints.objects.iter().map(named).sum();
+        let strings = PATTERN * (constraints.patterns.len() + constraints.formats.len());
+        let left = self.names.checked_sub(objects + constraints.required.len() + strings);
+        self.names = left.unwrap_or(0);
+        left.is_some()
     }
 
     /// The items of an array; `None` if no array fits.

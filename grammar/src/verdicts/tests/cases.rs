@@ -16,28 +16,28 @@ fn each_kind_is_certain_at_its_place() {
     let tree = json!({"$defs": {"t": {"type": "object", "properties": {"n": {"$ref": "#/$defs/t"}, "v": {"type": "integer"}},
         "additionalProperties": false}}, "$ref": "#/$defs/t"});
     let both = json!({"allOf": [{"type": ["string", "integer"]}, {"type": ["integer", "null"]}], "minimum": 0});
-    let cases: Vec<(&Value, &str, &str, Vec<(VerdictKind, &str)>)> = vec![
-        (&unit, r#"{"u":"#, r#"7"#, vec![(WrongType, "/u")]),
-        (&unit, r#"{"u": "c"#, "h", vec![(NotListed, "/u")]),
-        (&unit, r#"{"u": "celsius"#, "x", vec![(NotListed, "/u")]),
-        (&unit, r#"{"u": "cel"#, "\"", vec![(NotListed, "/u")]),
-        (&unit, r#"{"v": 1"#, "}", vec![(MissingMember, "")]),
-        (&unit, "", "[", vec![(WrongType, "")]),
-        (&closed, r#"{"b"#, "\"", vec![(UnknownMember, "/b")]),
-        (&closed, r#"{"a": 1.5"#, "}", vec![(WrongType, "/a")]),
-        (&closed, r#"{"a": 1"#, ";", vec![(Malformed, "/a")]),
-        (&listed, "", "2", vec![(NotListed, "")]),
-        (&listed, "12", "4", vec![(NotListed, "")]),
-        (&listed, "-", "1", vec![(NotListed, "")]),
-        (&union, r#"{"kind": ""#, "c", vec![(NotListed, "/kind")]),
-        (&union, r#"{"kind": "a", "v": "#, "\"", vec![(WrongType, "/v")]),
-        (&union, r#"{"v": "x", "kind": ""#, "a", vec![(NotListed, "/kind")]),
-        (&union, r#"{"v": "#, "t", vec![(WrongType, "/v")]),
-        (&tree, r#"{"n": {"n": {"v": "#, "n", vec![(WrongType, "/n/n/v")]),
-        (&tree, r#"{"n": {"n": {"a/b"#, "\"", vec![(UnknownMember, "/n/n/a~1b")]),
-        (&both, "", "\"", vec![(WrongType, "")]),
-        (&both, "-0", "1", vec![(Malformed, "")]),
-        (&both, "-", "1", vec![(OutOfRange, "")]),
+    let cases = [
+        (&unit, r#"{"u":"#, r#"7"#, [(WrongType, "/u")]),
+        (&unit, r#"{"u": "c"#, "h", [(NotListed, "/u")]),
+        (&unit, r#"{"u": "celsius"#, "x", [(NotListed, "/u")]),
+        (&unit, r#"{"u": "cel"#, "\"", [(NotListed, "/u")]),
+        (&unit, r#"{"v": 1"#, "}", [(MissingMember, "")]),
+        (&unit, "", "[", [(WrongType, "")]),
+        (&closed, r#"{"b"#, "\"", [(UnknownMember, "/b")]),
+        (&closed, r#"{"a": 1.5"#, "}", [(WrongType, "/a")]),
+        (&closed, r#"{"a": 1"#, ";", [(Malformed, "/a")]),
+        (&listed, "", "2", [(NotListed, "")]),
+        (&listed, "12", "4", [(NotListed, "")]),
+        (&listed, "-", "1", [(NotListed, "")]),
+        (&union, r#"{"kind": ""#, "c", [(NotListed, "/kind")]),
+        (&union, r#"{"kind": "a", "v": "#, "\"", [(WrongType, "/v")]),
+        (&union, r#"{"v": "x", "kind": ""#, "a", [(NotListed, "/kind")]),
+        (&union, r#"{"v": "#, "t", [(WrongType, "/v")]),
+        (&tree, r#"{"n": {"n": {"v": "#, "n", [(WrongType, "/n/n/v")]),
+        (&tree, r#"{"n": {"n": {"a/b"#, "\"", [(UnknownMember, "/n/n/a~1b")]),
+        (&both, "", "\"", [(WrongType, "")]),
+        (&both, "-0", "1", [(Malformed, "")]),
+        (&both, "-", "1", [(OutOfRange, "")]),
     ];
     for (schema, before, byte, expected) in cases {
         let table = Arc::new(Table::of(schema));
@@ -107,6 +107,13 @@ fn what_is_too_large_is_not_judged() {
     let constants = Arc::new(Table::of(&json!({"oneOf": constants})));
     assert_eq!(find(&constants, "\"value-2999\"").0, []);
     assert_eq!(find(&constants, "\"value-30000\"").0.len(), 1);
+    // Many alternatives with many members each take no memory.
+    let wide: serde_json::Map<String, Value> =
+        (0..2000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
+    let branches: Vec<Value> = (0..250).map(|n| json!({"minProperties": n})).collect();
+    let inner = json!({"type": "object", "properties": wide, "anyOf": branches});
+    let wide = json!({"properties": {"a": {"allOf": [inner]}, "b": {"anyOf": [inner]}, "c": inner}, "type": "object"});
+    assert_eq!(find(&Arc::new(Table::of(&wide)), r#"{"a": {"p1": ""}, "b": {}}"#).0, []);
     let number = format!("1{}", "0".repeat(5000));
     assert_eq!(find(&Arc::new(Table::of(&json!({"maximum": 5}))), &number).0.len(), 1);
     assert_eq!(find(&Arc::new(Table::of(&json!({"minimum": 5, "type": "integer"}))), &number).0, []);
