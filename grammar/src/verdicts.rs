@@ -12,6 +12,7 @@ mod judge;
 mod number;
 mod reader;
 mod reason;
+mod scalar;
 #[cfg(test)]
 mod tests;
 mod verdict;

@@ -5,9 +5,9 @@ use crate::schema::{
 };
 
 use super::frame::{Frame, Thread};
-use super::judge::Scalar;
 use super::number::Number;
 use super::reader::Start;
+use super::scalar::Scalar;
 
 /// The types that a value may have, as its first byte says.
 fn types(start: Start) -> u8 {

@@ -11,42 +11,12 @@ use crate::schema::{ALTERNATIVES, ANYTHING, NodeId, Table};
 
 use super::check;
 use super::frame::{Frame, Thread};
-use super::number::Number;
 use super::reader::{Piece, Reader, Start, Stop};
 use super::reason::{self, Violation};
+use super::scalar::Scalar;
 
-/// So many bytes of a value are kept for messages.
-const SHOWN: usize = 40;
 /// So many bytes of a name are kept, unless the schema declares longer ones.
 const NAME: usize = 256;
-
-/// The scalar that is being read.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scalar {
-    pub(super) number: Number,
-    /// The number of characters and bytes of a string so far.
-    pub(super) characters: u64,
-    pub(super) bytes: usize,
-    /// The beginning, for messages.
-    pub(super) text: String,
-    pub(super) cut: bool,
-}
-
-impl Scalar {
-    fn clear(&mut self) {
-        self.number.clear();
-        (self.characters, self.bytes, self.cut) = (0, 0, false);
-        self.text.clear();
-    }
-
-    fn show(&mut self, character: char) {
-        let fits = !self.cut && self.text.len() + character.len_utf8() <= SHOWN;
-        if fits {
-            self.text.push(character);
-        }
-        self.cut |= !fits;
-    }
-}
 
 /// A judge of one JSON value.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use crate::schema::{ARRAY, Alternative, BOOLEAN, Count, INTEGER, Limit, NULL, NU
 
 use super::check;
 use super::frame::{Frame, Thread};
-use super::judge::Scalar;
 use super::reader::Start;
+use super::scalar::Scalar;
 use super::verdict::VerdictKind;
 
 /// So many values, names or alternatives are spelled out.
