@@ -49,6 +49,13 @@ impl ApiError {
         Self { code: Some("unknown_url"), ..Self::new(404, message) }
     }
 
+    /// Status 404: no model has this name. `known` lists those that there are.
+    pub fn no_model(name: &str, known: &str) -> Self {
+        let shown: String = name.chars().take(80).collect();
+        let message = format!("model: no model is called {shown:?}; use one of: {known}");
+        Self { param: Some("model".to_owned()), code: Some("model_not_found"), ..Self::new(404, message) }
+    }
+
     fn at(place: &str, code: &'static str, cause: impl fmt::Display, next: impl fmt::Display) -> Self {
         let (param, message) = match place {
             "" => (None, format!("{cause}; {next}")),
@@ -67,7 +74,7 @@ impl ApiError {
         self.param.as_deref()
     }
 
-    /// A word for programs: `unsupported_parameter`, `invalid_value`, `unknown_url`.
+    /// A word for programs: `unsupported_parameter`, `invalid_value`, `unknown_url`, `model_not_found`.
     pub fn code(&self) -> Option<&str> {
         self.code
     }

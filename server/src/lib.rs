@@ -5,6 +5,7 @@
 //! template needs of a conversation, `context` writes one for it, and `prepare` adds the options of parser and grammar.
 //! `calls` decides when a call is announced and under which id (`ids`), and how much of its arguments can be sent
 //! (`arguments`); the writers of both APIs follow it. `place`, `error`, `finish` and `sse` are small and independent.
+//! `http` is the proxy, behind the feature of this name.
 
 mod arguments;
 mod calls;
@@ -18,6 +19,8 @@ mod prepare;
 mod request;
 
 pub mod anthropic;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod openai;
 pub mod sse;
 

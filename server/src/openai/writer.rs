@@ -126,7 +126,8 @@ impl ChunkWriter {
         deltas.into_iter().map(|delta| self.chunk(delta)).collect()
     }
 
-    /// The last chunks: the reason why the output ended, and the usage if it is to be included.
+    /// The last chunks: the reason why the output ended, and the usage if it is to be included and is
+    /// known.
     pub fn finish(&mut self, finish: &Finish, usage: Option<Usage>) -> Vec<ChatCompletionChunk> {
         let open = self.calls.finish();
         let mut chunks: Vec<_> = open.into_iter().filter_map(call_delta).map(|delta| self.chunk(delta)).collect();
@@ -143,10 +144,10 @@ impl ChunkWriter {
             choice.finish_reason = Some(reason(finish, self.calls.called()).to_owned());
         }
         chunks.push(last);
-        if self.include_usage {
+        if let (true, Some(usage)) = (self.include_usage, usage) {
             let mut chunk = self.chunk(Delta::default());
             chunk.choices.clear();
-            chunk.usage = Some(Some(usage.unwrap_or_default().into()));
+            chunk.usage = Some(Some(usage.into()));
             chunks.push(chunk);
         }
         chunks

@@ -1,0 +1,29 @@
+//! The proxy: answers OpenAI's and Anthropic's chat requests with a server that only completes text.
+//!
+//! # Files
+//! `config` is what an operator chooses; `models` finds the model of a request. `router` has the endpoints and `answer` serves
+//! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
+//! client's format. `upstream` speaks the protocols of the servers behind, on top of `lines` (server-sent events).
+//! `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
+//! share.
+//!
+//! Nothing here logs a prompt, an answer or a key.
+
+mod answer;
+mod config;
+mod guard;
+mod lines;
+mod log;
+mod metrics;
+mod models;
+mod reply;
+mod router;
+mod serve;
+mod state;
+mod turn;
+mod upstream;
+
+pub use config::{Config, GrammarUse, Limits, Secret, Timeouts, UpstreamApi, UpstreamConfig, UpstreamUrlError};
+pub use log::{Log, LogLine};
+pub use models::{ModelNameError, Models, ServedModel};
+pub use serve::{Proxy, SetupError};

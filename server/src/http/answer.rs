@@ -1,0 +1,319 @@
+//! Serves one request: reads it, renders the prompt, asks the upstream, and passes its answer on while it arrives.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, header};
+use bytes::Bytes;
+use futures_core::Stream;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use unjinja_dynamic::ModelError;
+
+use super::config::GrammarUse;
+use super::guard::Guard;
+use super::log::LogLine;
+use super::metrics::add;
+use super::models::{ServedModel, conversation};
+use super::reply::{Api, Reply, ReplyOptions};
+use super::state::State;
+use super::turn::{Ended, Turn};
+use super::upstream::{Answer, Ask, Piece, Trouble};
+use crate::anthropic::MessagesRequest;
+use crate::error::ApiError;
+use crate::openai::ChatRequest;
+use crate::place::parse;
+use crate::prepare::Prepared;
+
+/// How many pieces wait for a client that reads slowly.
+const WAITING: usize = 16;
+
+/// A request that was read.
+struct Asked {
+    prepared: Prepared,
+    include_usage: bool,
+}
+
+/// Why a request was not answered: what the client is told, and what is logged.
+pub(crate) struct Refusal {
+    pub error: ApiError,
+    /// Without anything that the client wrote.
+    pub logged: &'static str,
+}
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        Self { error, logged: "the request was refused" }
+    }
+}
+
+impl From<Trouble> for Refusal {
+    fn from(trouble: Trouble) -> Self {
+        Self { error: trouble.error, logged: trouble.kind }
+    }
+}
+
+/// Answers a request. The response may be streamed after this returns; `guard` goes with it.
+pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, body: Bytes) -> Response<Body> {
+    match begin(&state, api, &body).await {
+        Err(refusal) => refused(api, guard, &refusal),
+        Ok(begun) if begun.stream => streamed(state, api, guard, begun),
+        Ok(begun) => whole(&state, api, guard, begun).await,
+    }
+}
+
+fn refused(api: Api, guard: Guard, refusal: &Refusal) -> Response<Body> {
+    guard.end(refusal.error.status(), Some(refusal.logged.to_owned()), Duration::ZERO);
+    error_response(api, &refusal.error)
+}
+
+/// An error as a response.
+pub(crate) fn error_response(api: Api, error: &ApiError) -> Response<Body> {
+    let mut response = json_response(api.error(error));
+    *response.status_mut() = axum::http::StatusCode::from_u16(error.status()).unwrap_or_default();
+    if matches!(error.status(), 429 | 503) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+/// JSON as a response.
+pub(crate) fn json_response(body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// An answer whose first piece has arrived.
+struct Begun {
+    model: String,
+    turn: Turn,
+    answer: Answer,
+    first: Option<Piece>,
+    stream: bool,
+}
+
+/// Does everything up to the first piece: until then, an error has a status of its own.
+async fn begin(state: &Arc<State>, api: Api, body: &[u8]) -> Result<Begun, Refusal> {
+    let value = parse(body)?;
+    let tools = value.get("tools").and_then(|tools| tools.as_array()).map_or(0, Vec::len);
+    let most = state.config.limits.tools;
+    if tools > most {
+        let cause = format!("{tools} tools are more than the {most} that are allowed");
+        return Err(ApiError::invalid("tools", cause, "send fewer").into());
+    }
+    let name = value.get("model").and_then(|name| name.as_str()).unwrap_or_default();
+    let served = state.models.get(name)?.clone();
+    let Asked { prepared, include_usage } = match api {
+        Api::OpenAi => {
+            let request = ChatRequest::from_value(&value)?;
+            Asked { prepared: request.prepare(&served.needs)?, include_usage: request.include_usage }
+        }
+        Api::Anthropic => {
+            let request = MessagesRequest::from_value(&value)?;
+            Asked { prepared: request.prepare(&served.needs)?, include_usage: true }
+        }
+    };
+    let adds_bos = state.upstream.adds_bos().await;
+    let (grammar, served_model) = (state.upstream.config().grammar, served.clone());
+    // A long conversation takes milliseconds to render, and a grammar may take longer: other answers go on meanwhile.
+    let rendered = tokio::task::spawn_blocking(move || render(prepared, &served_model, adds_bos, grammar));
+    let (prepared, ask) = rendered.await.map_err(|_| ApiError::new(500, "the prompt could not be rendered"))??;
+    let options =
+        ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
+    let stops = prepared.sampling.stop;
+    let reply = Reply::new(&options, prepared.model, prepared.call_ids);
+    let turn = Turn::new(&served.model, prepared.options, reply, stops);
+    let trouble = |trouble: Trouble| {
+        state.metrics.upstream_error(trouble.kind);
+        trouble
+    };
+    let mut answer = state.upstream.send(&ask).await.map_err(trouble)?;
+    let first = answer.next().await.map_err(trouble)?;
+    Ok(Begun { model: served.name().to_owned(), turn, answer, first, stream: prepared.stream })
+}
+
+/// Renders the prompt, and makes what the upstream is asked.
+fn render(
+    prepared: Prepared,
+    served: &ServedModel,
+    adds_bos: bool,
+    grammar: GrammarUse,
+) -> Result<(Prepared, Ask), ApiError> {
+    let rendered = served.model.render(&conversation(&prepared.context)).map_err(|error| match error {
+        // The template's own words: it refuses the conversation, or cannot render it.
+        ModelError::Render(error) => ApiError::new(400, format!("messages: the template refuses this: {error}")),
+        error => ApiError::new(500, error.to_string()),
+    })?;
+    let prepared = prepared.prompt(&rendered);
+    let wanted = match grammar {
+        GrammarUse::Never => false,
+        GrammarUse::WhenPromised => prepared.constrained,
+        GrammarUse::Always => prepared.constrained || !prepared.tools.is_empty(),
+    };
+    let grammar = match wanted {
+        false => None,
+        true => {
+            let made = served.model.grammar(&prepared.callable, &prepared.grammar);
+            Some(made.map_err(|error| ApiError::invalid("", error, "change the tools or the response format"))?)
+        }
+    };
+    let prompt = match rendered.strip_prefix(served.bos.as_str()) {
+        Some(rest) if adds_bos => rest.to_owned(),
+        _ => rendered,
+    };
+    let mut stops = prepared.sampling.stop.clone();
+    let of_grammar = grammar.as_ref().map(|grammar| grammar.stops.as_slice()).unwrap_or_default();
+    for stop in served.stops.iter().chain(of_grammar) {
+        if !stops.contains(stop) {
+            stops.push(stop.clone());
+        }
+    }
+    let name = served.upstream_name().unwrap_or(&prepared.model).to_owned();
+    let (max_tokens, settings) = (prepared.sampling.max_tokens, prepared.sampling.settings.clone());
+    let preserved = served.preserved.clone();
+    let ask = Ask { model: name, prompt, stops, max_tokens, settings, grammar, preserved };
+    Ok((prepared, ask))
+}
+
+/// Reads the whole answer. If the client goes away, this future is dropped, and the upstream's answer with it.
+async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
+    let Begun { model, mut turn, mut answer, first, .. } = begun;
+    let (mut out, mut closing, mut next) = (String::new(), state.closing.clone(), first);
+    while let Some(piece) = next {
+        add(&state.metrics.pieces, 1);
+        turn.push(piece, &mut out);
+        next = match following(&mut answer, &mut closing).await {
+            Ok(next) => next,
+            Err(trouble) => {
+                state.metrics.upstream_error(trouble.kind);
+                return refused(api, guard, &trouble.into());
+            }
+        };
+    }
+    let ended = turn.finish(&mut out);
+    note(state, &model, &ended);
+    add(&state.metrics.bytes_out, out.len() as u64);
+    guard.end(200, None, ended.own);
+    json_response(out)
+}
+
+/// The next piece, unless the proxy ends before.
+async fn following(answer: &mut Answer, closing: &mut watch::Receiver<bool>) -> Result<Option<Piece>, Trouble> {
+    tokio::select! {
+        biased;
+        next = answer.next() => next,
+        // An error means that the sender is gone, and the proxy with it.
+        _ = closing.wait_for(|closing| *closing) => {
+            Err(Trouble::new("shutdown", 503, "the server is shutting down; send the request again"))
+        }
+    }
+}
+
+fn note(state: &State, model: &str, ended: &Ended) {
+    for kind in &ended.diagnostics {
+        let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+        let kind = kind.unwrap_or_default();
+        state.metrics.diagnostic(kind.clone());
+        state.config.log.write(LogLine::Diagnostic { model: model.to_owned(), kind });
+    }
+    if let Some(usage) = ended.usage {
+        add(&state.metrics.tokens_in, usage.input);
+        add(&state.metrics.tokens_out, usage.output);
+    }
+}
+
+/// Passes the answer on while it arrives. A task of its own reads it, so that a client that takes nothing holds up nobody.
+fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
+    let (send, receive) = mpsc::channel(WAITING);
+    tokio::spawn(pump(state, api, guard, begun, send));
+    let mut response = Response::new(Body::from_stream(Received { receive, complete: false }));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Some reverse proxies collect answers otherwise.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// What the task sends: text, and a last word without which the connection is broken off.
+enum Part {
+    Text(String),
+    Complete,
+}
+
+async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mpsc::Sender<Part>) {
+    let Begun { model, mut turn, mut answer, first, .. } = begun;
+    let (mut out, mut closing, mut next) = (String::new(), state.closing.clone(), Ok::<_, Trouble>(first));
+    turn.start(&mut out);
+    loop {
+        let (turn_on, ended, error) = match next {
+            Ok(Some(piece)) => {
+                add(&state.metrics.pieces, 1);
+                turn.push(piece, &mut out);
+                (Some(turn), None, None)
+            }
+            Ok(None) => (None, Some(turn.finish(&mut out)), None),
+            Err(trouble) => {
+                state.metrics.upstream_error(trouble.kind);
+                let ended = turn.cut_off(&mut out);
+                out.push_str(&api.error_event(&trouble.error));
+                (None, Some(ended), Some(trouble))
+            }
+        };
+        if !out.is_empty() {
+            add(&state.metrics.bytes_out, out.len() as u64);
+            let part = Part::Text(std::mem::take(&mut out));
+            // The client went away, or takes nothing any more.
+            let Ok(Ok(())) = timeout(state.config.timeouts.client, send.send(part)).await else { return };
+        }
+        let Some(on) = turn_on else {
+            if let Some(ended) = ended {
+                note(&state, &model, &ended);
+                if send.send(Part::Complete).await.is_ok() {
+                    let status = error.as_ref().map_or(200, |trouble: &Trouble| trouble.error.status());
+                    guard.end(status, error.map(|trouble| trouble.kind.to_owned()), ended.own);
+                }
+            }
+            return;
+        };
+        turn = on;
+        next = tokio::select! {
+            biased;
+            () = send.closed() => return,
+            next = following(&mut answer, &mut closing) => next,
+        };
+    }
+}
+
+/// The body of a streamed response.
+struct Received {
+    receive: mpsc::Receiver<Part>,
+    complete: bool,
+}
+
+impl Stream for Received {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.complete {
+            return Poll::Ready(None);
+        }
+        self.receive.poll_recv(context).map(|part| match part {
+            Some(Part::Text(text)) => Some(Ok(Bytes::from(text))),
+            Some(Part::Complete) => {
+                self.complete = true;
+                None
+            }
+            // A response that just ended would look complete.
+            None => {
+                self.complete = true;
+                Some(Err(io::Error::other("the answer was broken off")))
+            }
+        })
+    }
+}

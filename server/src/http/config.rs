@@ -1,0 +1,198 @@
+//! What an operator chooses: the upstream, limits, time limits and keys. Reading it from the command line is the command's
+//! work.
+
+use std::fmt;
+use std::time::Duration;
+
+use subtle::ConstantTimeEq;
+
+use super::log::Log;
+
+/// What an operator chooses. `Config::new(upstream)` has the defaults of `unjinja serve`.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The server that completes text.
+    pub upstream: UpstreamConfig,
+    /// Limits on requests.
+    pub limits: Limits,
+    /// Time limits.
+    pub timeouts: Timeouts,
+    /// The key that clients must send; anybody may ask if there is none.
+    pub key: Option<Secret>,
+    /// Whether answers have the diagnostics of the parser, in an extra field.
+    pub diagnostics: bool,
+    /// Takes the lines of the log.
+    pub log: Log,
+}
+
+impl Config {
+    /// The defaults, with this upstream.
+    pub fn new(upstream: UpstreamConfig) -> Self {
+        let (limits, timeouts) = (Limits::default(), Timeouts::default());
+        Self { upstream, limits, timeouts, key: None, diagnostics: false, log: Log::none() }
+    }
+}
+
+/// The server that completes text.
+#[derive(Debug, Clone)]
+pub struct UpstreamConfig {
+    /// Its address without the path of an endpoint: `http://127.0.0.1:8000`.
+    pub(crate) url: reqwest::Url,
+    /// Its protocol.
+    pub api: UpstreamApi,
+    /// The key that it wants, sent as `Authorization: Bearer`.
+    pub key: Option<Secret>,
+    /// When it gets a grammar.
+    pub grammar: GrammarUse,
+    /// Whether it puts the token that begins a text (BOS) before every prompt. `None` asks it, where it can be asked.
+    pub adds_bos: Option<bool>,
+    /// The limit of tokens for requests that name none. Servers with OpenAI's protocol need one, because their own default is
+    /// 16.
+    pub max_tokens: u64,
+}
+
+impl UpstreamConfig {
+    /// The upstream at an address. A path `/v1` at the end of the address is dropped.
+    ///
+    /// # Errors
+    /// If this is no address with `http` or `https`.
+    pub fn new(url: &str, api: UpstreamApi) -> Result<Self, UpstreamUrlError> {
+        let failed = |cause: String| UpstreamUrlError { url: url.to_owned(), cause };
+        let mut parsed = reqwest::Url::parse(url).map_err(|error| failed(error.to_string()))?;
+        if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
+            return Err(failed("it has to begin with http:// or https:// and a host".to_owned()));
+        }
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return Err(UpstreamUrlError {
+                url: String::from("the address"),
+                cause: "it holds a user or a password, which would appear in logs".to_owned(),
+            });
+        }
+        if cfg!(not(feature = "tls")) && parsed.scheme() == "https" {
+            return Err(failed("https needs the feature `tls` of unjinja-server".to_owned()));
+        }
+        let path = parsed.path().trim_end_matches('/');
+        let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+        parsed.set_path(&path);
+        (parsed.set_query(None), parsed.set_fragment(None));
+        let grammar = match api {
+            UpstreamApi::OpenAi => GrammarUse::Never,
+            UpstreamApi::LlamaCpp => GrammarUse::WhenPromised,
+        };
+        let adds_bos = (api == UpstreamApi::OpenAi).then_some(false);
+        Ok(Self { url: parsed, api, key: None, grammar, adds_bos, max_tokens: 4096 })
+    }
+}
+
+/// Why an address cannot be that of an upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamUrlError {
+    url: String,
+    cause: String,
+}
+
+impl fmt::Display for UpstreamUrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { url, cause } = self;
+        write!(f, "{url}: this is no address of an upstream: {cause}; give one like http://127.0.0.1:8000")
+    }
+}
+
+impl std::error::Error for UpstreamUrlError {}
+
+/// The protocol of an upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UpstreamApi {
+    /// `/v1/completions`: vLLM, SGLang, TGI and others.
+    #[default]
+    OpenAi,
+    /// `/completion` of llama.cpp's server.
+    LlamaCpp,
+}
+
+/// When the upstream gets a grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GrammarUse {
+    /// Never. What a request promises then depends on the model alone.
+    #[default]
+    Never,
+    /// Where the request promises what only a grammar can enforce: a call, a certain tool, or JSON.
+    WhenPromised,
+    /// For every request with tools or a response format.
+    Always,
+}
+
+/// Limits on requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The longest body of a request, in bytes.
+    pub body: usize,
+    /// The most tools in a request.
+    pub tools: usize,
+    /// How many requests are answered at the same time. The next one gets status 429.
+    pub concurrent: usize,
+    /// The longest line that the upstream may send, in bytes.
+    pub line: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { body: 8 << 20, tools: 256, concurrent: 256, line: 4 << 20 }
+    }
+}
+
+/// Time limits.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// For a connection to the upstream.
+    pub connect: Duration,
+    /// From the request to the first piece of the upstream's answer: the time that the prompt takes.
+    pub first_byte: Duration,
+    /// Between two pieces.
+    pub idle: Duration,
+    /// For a client to send a request, and to take a piece of the answer.
+    pub client: Duration,
+    /// For answers that are being written when the proxy is told to end.
+    pub shutdown: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            connect: seconds(5),
+            first_byte: seconds(300),
+            idle: seconds(60),
+            client: seconds(60),
+            shutdown: seconds(30),
+        }
+    }
+}
+
+/// A key. It is compared in constant time, and never printed.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A key. White space around it, such as the line break at the end of a file, is no part of it. Nothing remains of an
+    /// empty text.
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| Self(text.to_owned()))
+    }
+
+    /// Whether a client sent this key. The time depends on the lengths alone.
+    pub(crate) fn is(&self, sent: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(sent).into()
+    }
+
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}

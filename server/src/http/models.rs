@@ -1,0 +1,137 @@
+//! The models that the proxy serves, and which one a request gets.
+
+use std::fmt;
+
+use unjinja_dynamic::{GrammarOptions, Model};
+
+use crate::error::ApiError;
+use crate::needs::TemplateNeeds;
+
+/// A model with what is derived from its template once.
+#[derive(Debug, Clone)]
+pub struct ServedModel {
+    name: String,
+    /// The name that the upstream knows; the client's, if there is none.
+    upstream: Option<String>,
+    pub(crate) model: Model,
+    pub(crate) needs: TemplateNeeds,
+    /// Texts that end a turn.
+    pub(crate) stops: Vec<String>,
+    /// The text of the token that begins a prompt; empty if the template writes none.
+    pub(crate) bos: String,
+    /// Special tokens that the upstream has to keep.
+    pub(crate) preserved: Vec<String>,
+}
+
+impl ServedModel {
+    /// A model under this name. Small conversations are rendered, to see which form the template needs.
+    ///
+    /// # Errors
+    /// If the model has no template to render with.
+    pub fn new(name: impl Into<String>, model: Model) -> Result<Self, ModelNameError> {
+        let name = name.into();
+        if model.template().is_none() {
+            return Err(ModelNameError::NoTemplate(name));
+        }
+        let needs = TemplateNeeds::of(model.spec()).tried(|context| model.render(&conversation(context)).ok());
+        let grammar = model.grammar_for_any(&GrammarOptions::new()).unwrap_or_default();
+        let bos = model.spec().tokens.bos.clone().unwrap_or_default();
+        let mut preserved = grammar.preserved_tokens;
+        for token in &model.spec().tokens.preserved {
+            if !preserved.contains(token) {
+                preserved.push(token.clone());
+            }
+        }
+        Ok(Self { name, upstream: None, model, needs, stops: grammar.stops, bos, preserved })
+    }
+
+    /// The name by which the upstream knows the model. Without this, it gets the name that the client sent.
+    pub fn upstream_name_is(mut self, name: impl Into<String>) -> Self {
+        self.upstream = Some(name.into());
+        self
+    }
+
+    pub(crate) fn upstream_name(&self) -> Option<&str> {
+        self.upstream.as_deref()
+    }
+
+    /// The name by which clients ask for it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// The conversation for a template's variables.
+pub(crate) fn conversation(context: &serde_json::Value) -> unjinja_dynamic::Conversation {
+    let mut conversation = unjinja_dynamic::Conversation::new(serde_json::Value::Null);
+    for (name, value) in context.as_object().into_iter().flatten() {
+        conversation = conversation.variable(name.as_str(), value.clone());
+    }
+    conversation
+}
+
+/// All models of a proxy.
+#[derive(Debug, Clone)]
+pub struct Models(Vec<ServedModel>);
+
+impl Models {
+    /// These models. A single one answers to every name; of several, a request names one.
+    ///
+    /// # Errors
+    /// If there is none, or two have the same name.
+    pub fn new(models: Vec<ServedModel>) -> Result<Self, ModelNameError> {
+        if models.is_empty() {
+            return Err(ModelNameError::None);
+        }
+        for (at, model) in models.iter().enumerate() {
+            if models[..at].iter().any(|other| other.name == model.name) {
+                return Err(ModelNameError::Twice(model.name.clone()));
+            }
+        }
+        Ok(Self(models))
+    }
+
+    /// The models in the order in which they were given.
+    pub fn iter(&self) -> impl Iterator<Item = &ServedModel> {
+        self.0.iter()
+    }
+
+    /// The model for a request.
+    pub(crate) fn get(&self, name: &str) -> Result<&ServedModel, ApiError> {
+        if let [one] = &self.0[..] {
+            return Ok(one);
+        }
+        self.0.iter().find(|model| model.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.0.iter().map(ServedModel::name).collect();
+            ApiError::no_model(name, &names.join(", "))
+        })
+    }
+}
+
+/// Why models cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelNameError {
+    /// There is no model.
+    None,
+    /// Two models have this name.
+    Twice(String),
+    /// This model was made from a spec, so it cannot render a prompt.
+    NoTemplate(String),
+}
+
+impl fmt::Display for ModelNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("there is no model to serve: give a template"),
+            Self::Twice(name) => write!(f, "two models are called {name:?}: give each a name of its own"),
+            Self::NoTemplate(name) => write!(
+                f,
+                "{name}: this has no template, so no prompt can be rendered: give the model's chat_template.jinja, \
+                 tokenizer_config.json or GGUF file"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ModelNameError {}

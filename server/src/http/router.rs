@@ -1,0 +1,142 @@
+//! The endpoints. Every error, also that of an unknown path, is JSON in the form of the API that the path belongs to.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Request, State as Shared};
+use axum::http::{HeaderValue, Method, Response, header};
+use axum::middleware::{self, Next};
+use axum::routing::{any, get, post};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::answer::{answer, error_response, json_response};
+use super::guard::{self, Guard};
+use super::log::LogLine;
+use super::metrics::add;
+use super::models::ServedModel;
+use super::reply::Api;
+use super::state::State;
+use crate::error::ApiError;
+
+const CHAT: &str = "/v1/chat/completions";
+const MESSAGES: &str = "/v1/messages";
+
+/// All endpoints.
+pub(crate) fn router(state: Arc<State>) -> Router {
+    let guarded = Router::new()
+        .route(CHAT, post(|state, request| generate(state, Api::OpenAi, CHAT, request)))
+        .route(MESSAGES, post(|state, request| generate(state, Api::Anthropic, MESSAGES, request)))
+        .route("/v1/models", get(models))
+        .route("/v1/models/{*name}", get(model))
+        .route("/metrics", get(metrics))
+        .route("/v1/responses", any(|| async { error_response(Api::OpenAi, &ApiError::no_responses_api()) }))
+        .fallback(unknown)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(state.clone(), check_key));
+    Router::new().route("/health", get(health)).merge(guarded).with_state(state)
+}
+
+/// The API that a path belongs to.
+fn api_of(path: &str) -> Api {
+    if path.starts_with(MESSAGES) { Api::Anthropic } else { Api::OpenAi }
+}
+
+async fn check_key(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response<Body> {
+    match guard::check(state.config.key.as_ref(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(error) => refused(&state, api_of(request.uri().path()), "*", &error, "no valid key"),
+    }
+}
+
+fn refused(state: &State, api: Api, route: &'static str, error: &ApiError, why: &str) -> Response<Body> {
+    state.metrics.request(route, error.status());
+    let (status, error_text) = (error.status(), Some(why.to_owned()));
+    state.config.log.write(LogLine::Request { route, status, milliseconds: 0, error: error_text });
+    error_response(api, error)
+}
+
+async fn unknown(request: Request) -> Response<Body> {
+    let message = format!("{CHAT}, {MESSAGES}, /v1/models, /health and /metrics are served here, and nothing else");
+    error_response(api_of(request.uri().path()), &ApiError::new(404, message))
+}
+
+async fn wrong_method(method: Method, request: Request) -> Response<Body> {
+    let path = request.uri().path();
+    let next = if matches!(path, CHAT | MESSAGES) { "POST" } else { "GET" };
+    let message = format!("{method} is not possible here; use {next}");
+    error_response(api_of(path), &ApiError::new(405, message))
+}
+
+async fn generate(
+    Shared(state): Shared<Arc<State>>,
+    api: Api,
+    route: &'static str,
+    request: Request,
+) -> Response<Body> {
+    let Ok(permit) = state.slots.clone().try_acquire_owned() else {
+        let most = state.config.limits.concurrent;
+        let error = ApiError::new(429, format!("{most} requests are being answered; send this one again later"));
+        return refused(&state, api, route, &error, "too many requests");
+    };
+    let limits = state.config.limits;
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let too_long = || {
+        let message = format!("the request is longer than {} bytes; send less", limits.body);
+        ApiError::new(413, message)
+    };
+    if length.is_some_and(|length: usize| length > limits.body) {
+        return refused(&state, api, route, &too_long(), "the request is too long");
+    }
+    let guard = Guard::new(route, &state.metrics, &state.config.log, permit);
+    let error = match timeout(state.config.timeouts.client, to_bytes(request.into_body(), limits.body)).await {
+        Ok(Ok(body)) => {
+            add(&state.metrics.bytes_in, body.len() as u64);
+            return answer(state, api, guard, body).await;
+        }
+        Err(_) => ApiError::new(408, "the request did not arrive in time; send it again"),
+        Ok(Err(_)) => too_long(),
+    };
+    guard.end(error.status(), Some("the request could not be read".to_owned()), std::time::Duration::ZERO);
+    error_response(api, &error)
+}
+
+/// A model in the form of both APIs.
+fn described(model: &ServedModel) -> Value {
+    json!({
+        "id": model.name(), "object": "model", "created": 0, "owned_by": "unjinja",
+        "type": "model", "display_name": model.name(), "created_at": "1970-01-01T00:00:00Z",
+    })
+}
+
+async fn models(Shared(state): Shared<Arc<State>>) -> Response<Body> {
+    let list: Vec<Value> = state.models.iter().map(described).collect();
+    let id = |model: Option<&Value>| model.map_or(Value::Null, |model| model["id"].clone());
+    let (first, last) = (id(list.first()), id(list.last()));
+    let body = json!({"object": "list", "data": list, "has_more": false, "first_id": first, "last_id": last});
+    json_response(body.to_string())
+}
+
+async fn model(Shared(state): Shared<Arc<State>>, Path(name): Path<String>) -> Response<Body> {
+    let known: Vec<&str> = state.models.iter().map(ServedModel::name).collect();
+    match state.models.iter().find(|model| model.name() == name) {
+        Some(model) => json_response(described(model).to_string()),
+        None => error_response(Api::OpenAi, &ApiError::no_model(&name, &known.join(", "))),
+    }
+}
+
+async fn health(Shared(state): Shared<Arc<State>>) -> Response<Body> {
+    let status = state.upstream.probe().await;
+    let upstream = json!({"reachable": status.is_some(), "status": status});
+    let active = state.metrics.active.load(Ordering::Relaxed);
+    json_response(json!({"status": "ok", "upstream": upstream, "active": active}).to_string())
+}
+
+async fn metrics(Shared(state): Shared<Arc<State>>) -> Response<Body> {
+    let mut response = Response::new(Body::from(state.metrics.text()));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,104 @@
+//! Listens, and ends in good order: no new connections, then a time limit for the answers that are being written, then an error
+//! event for those that are left.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::sleep;
+
+use super::config::Config;
+use super::log::LogLine;
+use super::metrics::Metrics;
+use super::models::Models;
+use super::router::router;
+use super::state::State;
+use super::upstream::Upstream;
+
+/// How long clients may take to read the last event.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
+/// The proxy.
+///
+/// ```no_run
+/// use unjinja_dynamic::Model;
+/// use unjinja_server::http::{Config, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = ServedModel::new("my-model", Model::from_file("chat_template.jinja")?)?;
+/// let config = Config::new(UpstreamConfig::new("http://127.0.0.1:8000", UpstreamApi::OpenAi)?);
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+/// let proxy = Proxy::new(config, Models::new(vec![model])?)?;
+/// proxy.serve(listener, async { tokio::signal::ctrl_c().await.unwrap_or_default() }).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Proxy {
+    state: Arc<State>,
+    close: watch::Sender<bool>,
+}
+
+impl Proxy {
+    /// A proxy for these models.
+    ///
+    /// # Errors
+    /// If no client for the upstream can be made.
+    pub fn new(config: Config, models: Models) -> Result<Self, SetupError> {
+        let upstream = Upstream::new(&config).map_err(|error| SetupError(error.to_string()))?;
+        let (close, closing) = watch::channel(false);
+        let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
+        let metrics = Arc::new(Metrics::default());
+        Ok(Self { state: Arc::new(State { config, models, upstream, metrics, slots, closing }), close })
+    }
+
+    /// Serves until `stop` resolves and all answers are written, or the time limit for them is over.
+    ///
+    /// # Errors
+    /// If connections cannot be accepted.
+    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let Self { state, close } = self;
+        let (log, limit) = (state.config.log.clone(), state.config.timeouts.shutdown);
+        let (stopping, mut stopped) = watch::channel(false);
+        let noted = log.clone();
+        let signal = async move {
+            stop.await;
+            noted.write(LogLine::Note("shutting down: answers that are being written are completed".to_owned()));
+            let _ = stopping.send(true);
+            // The other end must not see this sender go.
+            std::future::pending::<()>().await;
+        };
+        tokio::spawn(signal);
+        let mut told = stopped.clone();
+        let served = axum::serve(listener, router(state)).with_graceful_shutdown(async move {
+            let _ = told.wait_for(|stopped| *stopped).await;
+        });
+        let overdue = async {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+            sleep(limit).await;
+            log.write(LogLine::Note("shutting down: the time limit is over; the other answers end with an error".to_owned()));
+            let _ = close.send(true);
+            sleep(LAST_WORD).await;
+        };
+        tokio::select! {
+            served = served => served,
+            () = overdue => Ok(()),
+        }
+    }
+}
+
+/// Why there is no proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupError(String);
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the client for the upstream cannot be made: {}; check the certificates of this machine", self.0)
+    }
+}
+
+impl std::error::Error for SetupError {}

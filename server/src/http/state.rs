@@ -1,0 +1,23 @@
+//! What all requests share.
+
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, watch};
+
+use super::config::Config;
+use super::metrics::Metrics;
+use super::models::Models;
+use super::upstream::Upstream;
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub config: Config,
+    pub models: Models,
+    pub upstream: Upstream,
+    pub metrics: Arc<Metrics>,
+    /// One for each request that may be answered at the same time.
+    pub slots: Arc<Semaphore>,
+    /// Whether answers have to end now.
+    pub closing: watch::Receiver<bool>,
+}

@@ -1,0 +1,108 @@
+//! One turn of the model: pieces of its output go through the parser into the client's format. No I/O.
+
+use std::time::{Duration, Instant};
+
+use unjinja_dynamic::{Model, ModelStream};
+use unjinja_runtime::{DiagnosticKind, Event, Message, Options};
+
+use super::reply::Reply;
+use super::upstream::Piece;
+use crate::finish::{Finish, Usage};
+
+/// A turn that is being read.
+pub(crate) struct Turn {
+    model: Model,
+    options: Options,
+    stream: ModelStream,
+    reply: Reply,
+    /// What the events add up to.
+    message: Message,
+    /// The stop texts of the client; others are ours, and it does not know them.
+    client_stops: Vec<String>,
+    finish: Finish,
+    usage: Option<Usage>,
+    own: Duration,
+}
+
+/// What is known of a turn when it has ended.
+pub(crate) struct Ended {
+    /// The kinds of diagnostics.
+    pub diagnostics: Vec<DiagnosticKind>,
+    pub usage: Option<Usage>,
+    /// Time that parser and writer took.
+    pub own: Duration,
+}
+
+impl Turn {
+    pub(crate) fn new(model: &Model, options: Options, reply: Reply, client_stops: Vec<String>) -> Self {
+        Self {
+            stream: model.stream(&options),
+            model: model.clone(),
+            options,
+            reply,
+            message: Message::default(),
+            client_stops,
+            finish: Finish::Stop,
+            usage: None,
+            own: Duration::ZERO,
+        }
+    }
+
+    /// What tells the client that an answer comes.
+    pub(crate) fn start(&mut self, out: &mut String) {
+        self.reply.start(out);
+    }
+
+    /// Reads a piece, and appends to `out` what the client gets.
+    pub(crate) fn push(&mut self, piece: Piece, out: &mut String) {
+        let began = Instant::now();
+        let Self { stream, reply, message, .. } = self;
+        stream.push(piece.text.as_str(), |event| pass_on(&event, message, reply, out));
+        if let Some((finish, text)) = piece.finish {
+            self.finish = match (finish, text) {
+                (finish @ (Finish::Length | Finish::ContentFilter), _) => finish,
+                (_, Some(text)) if self.client_stops.contains(&text) => Finish::StopSequence(text),
+                // A server that does not say which text it was.
+                (Finish::StopSequence(_), None) if !self.client_stops.is_empty() => Finish::StopSequence(String::new()),
+                _ => Finish::Stop,
+            };
+        }
+        self.usage = piece.usage.or(self.usage);
+        self.own += began.elapsed();
+    }
+
+    /// The output is complete.
+    pub(crate) fn finish(mut self, out: &mut String) -> Ended {
+        let began = Instant::now();
+        self.settle(out);
+        let noticed = self.message.diagnostics.clone();
+        self.message.note_stripped_tokens(self.model.parser().program(), &self.options);
+        for diagnostic in self.message.diagnostics.iter().filter(|one| !noticed.contains(one)) {
+            self.reply.event(&Event::Diagnostic(diagnostic.clone()), out);
+        }
+        let diagnostics = self.kinds();
+        let Self { reply, message, finish, usage, own, .. } = self;
+        reply.finish(message, &finish, usage, out);
+        Ended { diagnostics, usage, own: own + began.elapsed() }
+    }
+
+    /// The output was cut off. The client gets what the parser still held back; an error has to follow.
+    pub(crate) fn cut_off(mut self, out: &mut String) -> Ended {
+        self.settle(out);
+        Ended { diagnostics: self.kinds(), usage: self.usage, own: self.own }
+    }
+
+    fn settle(&mut self, out: &mut String) {
+        let Self { stream, reply, message, .. } = self;
+        stream.finish(|event| pass_on(&event, message, reply, out));
+    }
+
+    fn kinds(&self) -> Vec<DiagnosticKind> {
+        self.message.diagnostics.iter().map(|diagnostic| diagnostic.kind).collect()
+    }
+}
+
+fn pass_on(event: &Event<'_>, message: &mut Message, reply: &mut Reply, out: &mut String) {
+    message.apply(event);
+    reply.event(event, out);
+}

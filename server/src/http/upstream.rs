@@ -1,0 +1,256 @@
+//! The server that completes text: sends it a prompt and reads its answer piece by piece. The protocols are `openai` and
+//! `llama_cpp`; everything that they share is here.
+
+mod llama_cpp;
+mod openai;
+mod piece;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use reqwest::{Client, RequestBuilder, Response, redirect};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+use super::config::{Config, Timeouts, UpstreamApi, UpstreamConfig};
+use super::lines::Events;
+use piece::{excerpt, refused};
+
+pub(crate) use piece::{Ask, Piece, Trouble};
+
+/// The most bytes of an error that are read.
+const ERROR: usize = 64 << 10;
+
+/// How long `/health` waits for the upstream.
+const PROBE: Duration = Duration::from_secs(2);
+
+/// The connection to the upstream.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    client: Client,
+    config: UpstreamConfig,
+    timeouts: Timeouts,
+    longest: usize,
+    adds_bos: OnceCell<bool>,
+}
+
+impl Upstream {
+    pub(crate) fn new(config: &Config) -> Result<Self, reqwest::Error> {
+        // A redirection could carry the key elsewhere.
+        let mut client = Client::builder().redirect(redirect::Policy::none()).connect_timeout(config.timeouts.connect);
+        let host = config.upstream.url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        if host == "localhost" || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback()) {
+            client = client.no_proxy();
+        }
+        let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
+        let client = client.tcp_nodelay(true).build()?;
+        Ok(Self { client, config: upstream, timeouts, longest: config.limits.line, adds_bos: OnceCell::new() })
+    }
+
+    pub(crate) fn config(&self) -> &UpstreamConfig {
+        &self.config
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.config.url.as_str().trim_end_matches('/'))
+    }
+
+    fn post(&self, path: &str, body: &Value) -> RequestBuilder {
+        let request = self.client.post(self.url(path)).header("content-type", "application/json");
+        let request = request.body(body.to_string());
+        match &self.config.key {
+            Some(key) => request.bearer_auth(key.reveal()),
+            None => request,
+        }
+    }
+
+    /// Whether the upstream answers at all, and with which status.
+    pub(crate) async fn probe(&self) -> Option<u16> {
+        let answer = timeout(PROBE, self.client.get(self.url("/health")).send()).await;
+        answer.ok().and_then(Result::ok).map(|answer| answer.status().as_u16())
+    }
+
+    /// Whether the upstream puts BOS before a prompt. llama.cpp is asked once: it says of which tokens an empty text consists.
+    pub(crate) async fn adds_bos(&self) -> bool {
+        if let Some(known) = self.config.adds_bos {
+            return known;
+        }
+        let ask = || async {
+            let body = json!({"content": "", "add_special": true});
+            let answer = self.post("/tokenize", &body).send().await.map_err(|_| ())?;
+            let answer: Value = serde_json::from_slice(&beginning(answer, ERROR).await).map_err(|_| ())?;
+            answer["tokens"].as_array().map(|tokens| !tokens.is_empty()).ok_or(())
+        };
+        // An upstream that does not say is asked again with the next prompt. Most models of llama.cpp want BOS.
+        let said = self.adds_bos.get_or_try_init(|| async { timeout(self.timeouts.connect, ask()).await.map_err(|_| ())? });
+        said.await.copied().unwrap_or(true)
+    }
+
+    /// Sends a prompt. The answer begins to be read when its first piece is asked for.
+    pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Trouble> {
+        let (path, body) = match self.config.api {
+            UpstreamApi::OpenAi => ("/v1/completions", openai::body(ask, self.config.max_tokens)),
+            UpstreamApi::LlamaCpp => ("/completion", llama_cpp::body(ask)),
+        };
+        let response = match timeout(self.timeouts.first_byte, self.post(path, &body).send()).await {
+            Err(_) => return Err(self.silent(self.timeouts.first_byte)),
+            Ok(Err(error)) => return Err(unreachable_(&error)),
+            Ok(Ok(response)) => response,
+        };
+        let status = response.status();
+        if !status.is_success() {
+            let wait = timeout(self.timeouts.idle, beginning(response, ERROR));
+            return Err(refused(status, &wait.await.unwrap_or_default()));
+        }
+        let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.to_ascii_lowercase();
+        let form = match &kind {
+            kind if kind.contains("event-stream") => Form::Events(Events::new(self.longest)),
+            kind if kind.contains("json") => Form::Whole(Vec::new()),
+            _ => {
+                let wait = timeout(self.timeouts.idle, beginning(response, ERROR));
+                let seen = wait.await.unwrap_or_default();
+                return Err(Trouble::garbage(&format!("an answer of type {:?}", excerpt(&kind)), &seen));
+            }
+        };
+        Ok(Answer {
+            response,
+            form,
+            read: match self.config.api {
+                UpstreamApi::OpenAi => openai::read,
+                UpstreamApi::LlamaCpp => llama_cpp::read,
+            },
+            waiting: VecDeque::new(),
+            wait: self.timeouts.first_byte,
+            idle: self.timeouts.idle,
+            longest: self.longest,
+            finished: false,
+            ended: false,
+        })
+    }
+
+    fn silent(&self, waited: Duration) -> Trouble {
+        silent(waited)
+    }
+}
+
+fn silent(waited: Duration) -> Trouble {
+    let seconds = waited.as_secs_f64();
+    Trouble::new("timeout", 504, format!("the upstream sent nothing for {seconds} seconds; send the request again later"))
+}
+
+fn unreachable_(error: &reqwest::Error) -> Trouble {
+    if error.is_timeout() {
+        return Trouble::new("timeout", 504, "no connection to the upstream in time; check that it runs");
+    }
+    // Without its address, which may be internal.
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    Trouble::new("unreachable", 502, format!("the upstream cannot be reached: {cause}; check that it runs"))
+}
+
+/// The beginning of a body.
+async fn beginning(mut response: Response, most: usize) -> Vec<u8> {
+    let mut seen = Vec::new();
+    while let (true, Ok(Some(more))) = (seen.len() < most, response.chunk().await) {
+        seen.extend_from_slice(&more);
+    }
+    seen.truncate(most);
+    seen
+}
+
+/// In which form an answer arrives.
+#[derive(Debug)]
+enum Form {
+    Events(Events),
+    /// As one JSON text: servers that do not stream.
+    Whole(Vec<u8>),
+}
+
+/// An answer of the upstream. Dropping it closes the connection, at which servers stop generating.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    response: Response,
+    form: Form,
+    /// Reads an event.
+    read: fn(&[u8]) -> Result<Piece, Trouble>,
+    waiting: VecDeque<Result<Piece, Trouble>>,
+    /// How long the next bytes may take.
+    wait: Duration,
+    idle: Duration,
+    longest: usize,
+    /// The reason of the end has been read.
+    finished: bool,
+    ended: bool,
+}
+
+impl Answer {
+    /// The next piece; nothing at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Piece>, Trouble> {
+        loop {
+            if let Some(piece) = self.waiting.pop_front() {
+                return self.note(piece?);
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            let bytes = match timeout(self.wait, self.response.chunk()).await {
+                Ok(Ok(bytes)) => bytes,
+                // What follows the reason of the end may get lost: nothing of the answer does.
+                Ok(Err(_)) | Err(_) if self.finished => return Ok(None),
+                Ok(Err(_)) => return Err(Trouble::cut_off()),
+                Err(_) => return Err(silent(self.wait)),
+            };
+            self.wait = self.idle;
+            match bytes {
+                Some(bytes) => self.take(&bytes)?,
+                None => self.end()?,
+            }
+        }
+    }
+
+    fn note(&mut self, piece: Piece) -> Result<Option<Piece>, Trouble> {
+        self.finished |= piece.finish.is_some() || piece.last;
+        self.ended |= piece.last;
+        Ok(Some(piece))
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        let Self { form, waiting, read, longest, .. } = self;
+        match form {
+            Form::Events(events) => events
+                .push(bytes, &mut |data| waiting.push_back(read(data)))
+                .map_err(|_| Trouble::garbage("a line that is too long", &bytes[..bytes.len().min(80)])),
+            Form::Whole(body) => {
+                body.extend_from_slice(bytes);
+                let long = body.len() > *longest;
+                if long { Err(Trouble::garbage("an answer that is too long", &body[..80])) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// The connection has ended. That is the end of the answer if its reason was told.
+    fn end(&mut self) -> Result<(), Trouble> {
+        let Self { form, waiting, read, .. } = self;
+        match form {
+            Form::Events(events) => {
+                // What was cut off in the middle is no event.
+                let mut rest = VecDeque::new();
+                let _ = events.finish(&mut |data| rest.push_back(read(data)));
+                waiting.extend(rest.into_iter().filter(Result::is_ok));
+            }
+            Form::Whole(body) => waiting.push_back(read(body)),
+        }
+        let told = |piece: &Result<Piece, Trouble>| {
+            piece.as_ref().map_or(true, |piece| piece.finish.is_some() || piece.last)
+        };
+        if !self.finished && !waiting.iter().any(told) {
+            waiting.push_back(Err(Trouble::cut_off()));
+        }
+        self.ended = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! `/completion` of llama.cpp's server.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use unjinja_dynamic::Grammar;
+use unjinja_runtime::Trigger;
+
+use super::piece::{Ask, Piece, Trouble, failed, stopped_by, utf8};
+use crate::finish::{Finish, Usage};
+
+/// llama.cpp's numbers for triggers: a word, and a pattern over all of the text.
+const WORD: u8 = 1;
+const PATTERN_FULL: u8 = 3;
+
+/// Settings that would change the form of the answer.
+const DROPPED: [&str; 6] = ["input_prefix", "input_suffix", "messages", "n_probs", "response_fields", "return_tokens"];
+
+/// The body of the request.
+pub(super) fn body(ask: &Ask) -> Value {
+    let mut body = ask.settings.clone();
+    body.retain(|key, _| !DROPPED.contains(&key.as_str()));
+    let own = json!({
+        "prompt": ask.prompt,
+        "stream": true,
+        "cache_prompt": true,
+        "stop": ask.stops,
+    });
+    body.extend(own.as_object().cloned().unwrap_or_default());
+    if let Some(most) = ask.max_tokens {
+        body.insert("n_predict".to_owned(), most.into());
+    }
+    let mut preserved = ask.preserved.clone();
+    if let Some(grammar) = ask.grammar.as_ref().filter(|grammar| !grammar.text.is_empty()) {
+        body.insert("grammar".to_owned(), grammar.text.as_str().into());
+        if grammar.lazy {
+            body.insert("grammar_lazy".to_owned(), true.into());
+            body.insert("grammar_triggers".to_owned(), grammar.triggers.iter().map(trigger).collect());
+        }
+        if !grammar.prefill.is_empty() {
+            body.insert("generation_prompt".to_owned(), grammar.prefill.as_str().into());
+        }
+        preserved.extend(words(grammar).filter(|word| !ask.preserved.contains(word)));
+    }
+    // Without this, special tokens do not appear in the text.
+    body.insert("preserved_tokens".to_owned(), preserved.into());
+    Value::Object(body)
+}
+
+/// A trigger word that is one token has to be preserved, or the server refuses the request.
+fn words(grammar: &Grammar) -> impl Iterator<Item = String> {
+    let words = grammar.triggers.iter().filter(|trigger| matches!(trigger, Trigger::Word(_)));
+    words.map(|trigger| trigger.value().to_owned()).chain(grammar.preserved_tokens.iter().cloned())
+}
+
+fn trigger(trigger: &Trigger) -> Value {
+    let kind = match trigger {
+        Trigger::Word(_) => WORD,
+        Trigger::Pattern(_) => PATTERN_FULL,
+    };
+    json!({"type": kind, "value": trigger.value()})
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    content: Option<String>,
+    stop: Option<bool>,
+    stop_type: Option<String>,
+    stopping_word: Option<String>,
+    tokens_evaluated: Option<u64>,
+    tokens_predicted: Option<u64>,
+}
+
+/// Reads an event, or a whole answer.
+pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
+    let text = utf8(data)?.trim();
+    if text == "[DONE]" {
+        return Ok(Piece { last: true, ..Piece::default() });
+    }
+    let chunk: Result<Chunk, _> = serde_json::from_str(text);
+    let Ok(Chunk { content: Some(content), stop, stop_type, stopping_word, tokens_evaluated, tokens_predicted }) = chunk
+    else {
+        return Err(match serde_json::from_str::<Value>(text) {
+            Ok(value @ Value::Object(_)) if value.get("content").is_none() => {
+                failed(&value).unwrap_or_else(|| Trouble::garbage("no completion", data))
+            }
+            _ => Trouble::garbage("no completion", data),
+        });
+    };
+    let last = stop == Some(true);
+    let finish = last.then(|| {
+        let by = stopping_word.as_deref();
+        stopped_by(Finish::from_reason(stop_type.as_deref().unwrap_or_default()), by)
+    });
+    let usage = tokens_evaluated.zip(tokens_predicted).filter(|_| last);
+    Ok(Piece { text: content, finish, usage: usage.map(|(input, output)| Usage::new(input, output)), last })
+}

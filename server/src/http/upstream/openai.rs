@@ -1,0 +1,93 @@
+//! `/v1/completions`, as vLLM, SGLang and TGI have it.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::piece::{Ask, Piece, Trouble, failed, stopped_by, utf8};
+use crate::finish::{Finish, Usage};
+
+/// Settings that would change the form of the answer.
+const DROPPED: [&str; 7] = ["best_of", "echo", "input", "messages", "prompt_logprobs", "return_token_ids", "suffix"];
+
+/// The body of the request.
+pub(super) fn body(ask: &Ask, max_tokens: u64) -> Value {
+    let mut body = ask.settings.clone();
+    body.retain(|key, _| !DROPPED.contains(&key.as_str()));
+    let own = json!({
+        "model": ask.model,
+        "prompt": ask.prompt,
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "max_tokens": ask.max_tokens.unwrap_or(max_tokens),
+        // The markers of a format are special tokens: the parser has to see them.
+        "skip_special_tokens": false,
+        "spaces_between_special_tokens": false,
+        // The template has written BOS.
+        "add_special_tokens": false,
+    });
+    body.extend(own.as_object().cloned().unwrap_or_default());
+    if !ask.stops.is_empty() {
+        body.insert("stop".to_owned(), ask.stops.clone().into());
+    }
+    // There is no field for a trigger, nor for text of the grammar that the prompt has.
+    let whole = ask.grammar.as_ref().filter(|grammar| !grammar.lazy && grammar.prefill.is_empty());
+    if let Some(grammar) = whole.filter(|grammar| !grammar.text.is_empty()) {
+        body.insert("structured_outputs".to_owned(), json!({"grammar": grammar.text}));
+    }
+    Value::Object(body)
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    choices: Option<Vec<Choice>>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    text: Option<String>,
+    finish_reason: Option<String>,
+    /// The text that ended the output, or the number of a token.
+    stop_reason: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+}
+
+/// Reads an event, or a whole answer.
+pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
+    let text = utf8(data)?.trim();
+    if text == "[DONE]" {
+        return Ok(Piece { last: true, ..Piece::default() });
+    }
+    let chunk: Result<Chunk, _> = serde_json::from_str(text);
+    let Ok(Chunk { choices: Some(choices), usage }) = chunk else {
+        return Err(match serde_json::from_str::<Value>(text) {
+            Ok(value @ Value::Object(_)) if value.get("choices").is_none() => {
+                failed(&value).unwrap_or_else(|| Trouble::garbage("no completion", data))
+            }
+            _ => Trouble::garbage("no completion", data),
+        });
+    };
+    let mut piece = Piece { usage: usage.and_then(tokens), ..Piece::default() };
+    if let Some(choice) = choices.into_iter().next() {
+        piece.text = choice.text.unwrap_or_default();
+        let by = choice.stop_reason.as_ref().and_then(Value::as_str);
+        piece.finish = choice.finish_reason.map(|reason| stopped_by(Finish::from_reason(&reason), by));
+    }
+    Ok(piece)
+}
+
+fn tokens(usage: Tokens) -> Option<Usage> {
+    let cached = usage.prompt_tokens_details.and_then(|details| details.cached_tokens);
+    Some(Usage { cached, ..Usage::new(usage.prompt_tokens?, usage.completion_tokens?) })
+}

@@ -1,0 +1,116 @@
+//! What the upstream is asked, the pieces of its answer, and its errors: what the protocols share.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+use unjinja_dynamic::Grammar;
+
+use crate::error::ApiError;
+use crate::finish::{Finish, Usage};
+
+/// The most characters of what the upstream said that a client is told.
+const SHOWN: usize = 300;
+
+/// What the upstream is asked.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub model: String,
+    pub prompt: String,
+    pub stops: Vec<String>,
+    pub max_tokens: Option<u64>,
+    /// The sampler's settings, as the client wrote them.
+    pub settings: Map<String, Value>,
+    pub grammar: Option<Grammar>,
+    /// Special tokens that have to stay in the output.
+    pub preserved: Vec<String>,
+}
+
+/// A piece of the upstream's answer.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Piece {
+    pub text: String,
+    /// Why the output ended, and the text that ended it.
+    pub finish: Option<(Finish, Option<String>)>,
+    pub usage: Option<Usage>,
+    /// Nothing follows.
+    pub last: bool,
+}
+
+/// What went wrong with the upstream: a kind for metrics and logs, and what the client is told.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub kind: &'static str,
+    pub error: ApiError,
+}
+
+impl Trouble {
+    pub(crate) fn new(kind: &'static str, status: u16, message: impl Into<String>) -> Self {
+        Self { kind, error: ApiError::new(status, message) }
+    }
+
+    pub(super) fn garbage(what: &str, seen: &[u8]) -> Self {
+        let seen = excerpt(&String::from_utf8_lossy(seen));
+        Self::new("garbage", 502, format!("the upstream sent {what}: {seen:?}; check --upstream and --upstream-api"))
+    }
+
+    pub(super) fn cut_off() -> Self {
+        let next = "what came before is incomplete; send the request again";
+        Self::new("cut_off", 502, format!("the upstream's answer stopped before its end; {next}"))
+    }
+}
+
+/// The beginning of a text.
+pub(super) fn excerpt(text: &str) -> String {
+    let mut short: String = text.chars().take(SHOWN).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// What a client is told if the upstream refuses a request. A wrong key is the operator's mistake and not the client's.
+pub(super) fn refused(status: StatusCode, body: &[u8]) -> Trouble {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let said = match said(&value) {
+        Some(text) => excerpt(&text),
+        None => excerpt(&String::from_utf8_lossy(body)),
+    };
+    let passed_on = match status.as_u16() {
+        401 | 403 | 407 => 502,
+        status @ 400..=599 => status,
+        _ => 502,
+    };
+    let message = format!("the upstream answered with status {}: {}", status.as_u16(), said.trim());
+    Trouble::new("refused", passed_on, message.trim_end_matches([':', ' ']).to_owned())
+}
+
+/// The sentence of an error, in the forms that servers have.
+fn said(value: &Value) -> Option<String> {
+    let error = value.get("error").unwrap_or(value);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    text(error).or_else(|| ["message", "detail"].iter().find_map(|key| error.get(key).and_then(text))).or_else(|| {
+        let detail = value.get("detail")?;
+        (!detail.is_null()).then(|| detail.to_string())
+    })
+}
+
+/// The error that an event is, if it is one.
+pub(super) fn failed(value: &Value) -> Option<Trouble> {
+    let message = said(value).unwrap_or_else(|| excerpt(&value.to_string()));
+    let code = ["code", "status_code"].iter().find_map(|key| value["error"][key].as_u64().or(value[key].as_u64()));
+    let status = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
+    let status = match status {
+        Some(401 | 403 | 407) | None => 502,
+        Some(status) => status,
+    };
+    Some(Trouble::new("failed", status, format!("the upstream failed: {}", excerpt(&message))))
+}
+
+/// The text of an event, which has to be UTF-8.
+pub(super) fn utf8(data: &[u8]) -> Result<&str, Trouble> {
+    std::str::from_utf8(data).map_err(|_| Trouble::garbage("bytes that are no UTF-8", data))
+}
+
+/// Whether a text ended the output, and which.
+pub(super) fn stopped_by(finish: Finish, text: Option<&str>) -> (Finish, Option<String>) {
+    (finish, text.filter(|text| !text.is_empty()).map(str::to_owned))
+}
