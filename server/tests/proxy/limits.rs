@@ -1,0 +1,120 @@
+//! Keys, limits, other endpoints, and the end of the proxy.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use unjinja_server::http::{Secret, UpstreamApi, UpstreamConfig};
+
+use super::replay::Replay;
+use super::setup::{CALL, Failure, Running, chat, events, loaded};
+
+const CHAT: &str = "/v1/chat/completions";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_asked_for() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| config.key = Secret::new("sesame\n")).await?;
+    let ask = |name: &'static str, value: &'static str| {
+        let url = format!("{}{CHAT}", proxy.url);
+        let request = proxy.client.post(url).header(name, value).body(chat(json!({})).to_string());
+        async move { request.send().await.map(|answer| answer.status().as_u16()) }
+    };
+    assert_eq!(ask("authorization", "Bearer sesame").await?, 200);
+    assert_eq!(ask("x-api-key", "sesame").await?, 200);
+    for (name, value) in [("authorization", "Bearer Sesame"), ("authorization", "sesame"), ("x-api-key", ""), ("a", "b")]
+    {
+        assert_eq!(ask(name, value).await?, 401, "{name} {value}");
+    }
+    let (status, body) = proxy.json("/v1/messages", &chat(json!({}))).await?;
+    assert_eq!((status, &body["error"]["type"]), (401, &json!("authentication_error")));
+    assert_eq!(proxy.get("/metrics").await?.0, 401);
+    assert_eq!(proxy.get("/health").await?.0, 200);
+    assert!(!proxy.log.lock().unwrap().join("\n").contains("esame"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_have_limits() -> Result<(), Failure> {
+    let proxy = Running::paused(&"word ".repeat(200), Duration::from_millis(20), |config| {
+        (config.limits.body, config.limits.tools, config.limits.concurrent) = (5000, 2, 1);
+    })
+    .await?;
+    let (status, body) = proxy.json(CHAT, &chat(json!({"x": "y".repeat(6000)}))).await?;
+    assert_eq!((status, body["error"]["message"].as_str().unwrap().contains("5000 bytes")), (413, true), "{body}");
+    let tools: Vec<Value> = (0..3).map(|at| json!({"type": "function", "function": {"name": format!("f{at}")}})).collect();
+    let (status, body) = proxy.json(CHAT, &chat(json!({"tools": tools}))).await?;
+    assert_eq!((status, &body["error"]["param"]), (400, &json!("tools")), "{body}");
+    let mut first = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
+    assert!(first.chunk().await?.is_some());
+    let second = proxy.post(CHAT, &chat(json!({}))).await?;
+    assert_eq!((second.status().as_u16(), second.headers()["retry-after"].to_str()?), (429, "1"));
+    drop(first);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(proxy.post(CHAT, &chat(json!({"stream": true}))).await?.status().as_u16(), 200);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_endpoints_answer_in_the_form_of_their_api() -> Result<(), Failure> {
+    let replay = Replay { outputs: [("qwen3".to_owned(), vec![CALL.to_owned()])].into(), ..Replay::default() };
+    let models = vec![loaded("qwen3")?, loaded("hermes")?];
+    let proxy = Running::start(replay, models, UpstreamApi::OpenAi, |_| {}).await?;
+    let (status, list) = proxy.get("/v1/models").await?;
+    let list: Value = serde_json::from_str(&list)?;
+    assert_eq!((status, &list["data"][1]["id"]), (200, &json!("hermes")));
+    assert_eq!(proxy.get("/v1/models/hermes").await?.0, 200);
+    let (status, body) = proxy.get("/v1/models/other").await?;
+    assert_eq!((status, body.contains("qwen3, hermes")), (404, true), "{body}");
+    let (status, body) = proxy.json(CHAT, &chat(json!({"model": "other"}))).await?;
+    assert_eq!((status, &body["error"]["code"]), (404, &json!("model_not_found")), "{body}");
+    let (status, body) = proxy.json("/v1/responses", &json!({})).await?;
+    assert_eq!((status, body["error"]["message"].as_str().unwrap().contains("/v1/responses")), (404, true));
+    let (status, body) = proxy.json("/v1/messages/count_tokens", &json!({})).await?;
+    assert_eq!((status, &body["error"]["type"]), (404, &json!("not_found_error")), "{body}");
+    let (status, body) = proxy.get(CHAT).await?;
+    assert_eq!((status, body.contains("use POST")), (405, true), "{body}");
+    let (status, body) = proxy.json(CHAT, &json!({"model": "qwen3", "messages": [], "n": 2})).await?;
+    assert_eq!((status, &body["error"]["param"]), (400, &json!("n")), "{body}");
+    let (_, metrics) = proxy.get("/metrics").await?;
+    assert!(metrics.contains(&format!("unjinja_requests_total{{route=\"{CHAT}\",status=\"404\"}} 1")), "{metrics}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_completed_before_the_end() -> Result<(), Failure> {
+    let mut proxy = Running::paused(CALL, Duration::from_millis(30), |_| {}).await?;
+    let mut answer = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
+    let mut text = answer.chunk().await?.unwrap_or_default().to_vec();
+    proxy.stop.take().unwrap().send(()).unwrap();
+    while let Some(more) = answer.chunk().await? {
+        text.extend_from_slice(&more);
+    }
+    assert!(String::from_utf8(text)?.ends_with("data: [DONE]\n\n"));
+    tokio::time::timeout(Duration::from_secs(2), proxy.served).await???;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_takes_too_long_ends_with_an_error() -> Result<(), Failure> {
+    let mut proxy = Running::paused(&"word ".repeat(3000), Duration::from_millis(20), |config| {
+        config.timeouts.shutdown = Duration::from_millis(300);
+    })
+    .await?;
+    let answer = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
+    proxy.stop.take().unwrap().send(()).unwrap();
+    let text = answer.text().await?;
+    assert!(events(&text).last().unwrap().contains("shutting down"), "{text}");
+    tokio::time::timeout(Duration::from_secs(3), proxy.served).await???;
+    Ok(())
+}
+
+#[test]
+fn addresses_of_upstreams_are_checked() {
+    for (url, part) in [
+        ("127.0.0.1:8000", "no address of an upstream"),
+        ("ftp://host", "http:// or https://"),
+        ("http://me:secret@host", "a user or a password"),
+    ] {
+        let error = UpstreamConfig::new(url, UpstreamApi::OpenAi).unwrap_err().to_string();
+        assert!(error.contains(part) && !error.contains("secret"), "{error}");
+    }
+}

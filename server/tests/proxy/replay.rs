@@ -1,0 +1,201 @@
+//! An upstream that replays outputs in random pieces, and with faults. A request chooses: `model` and `seed` say which output
+//! (and how it is cut), `fault` says what goes wrong. The proxy passes all three on.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, Uri};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use futures_core::Stream;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use unjinja_testkit::random::Random;
+
+/// What the upstream replays, and what it saw.
+#[derive(Default)]
+pub struct Replay {
+    pub outputs: HashMap<String, Vec<String>>,
+    /// Wait this long between pieces.
+    pub pause: Duration,
+    /// The bodies of all requests, if they are to be kept.
+    pub asked: Option<Mutex<Vec<Value>>>,
+    /// Answers whose connection was closed before their end.
+    pub closed: AtomicUsize,
+    /// Answers that were begun.
+    pub begun: AtomicUsize,
+}
+
+impl Replay {
+    /// Starts the upstream. Returns its address.
+    pub async fn start(self) -> std::io::Result<(String, Arc<Self>)> {
+        let replay = Arc::new(self);
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = format!("http://{}", listener.local_addr()?);
+        let router = Router::new()
+            .route("/v1/completions", post(complete))
+            .route("/completion", post(complete))
+            .route("/tokenize", post(|| async { json!({"tokens": [1]}).to_string() }))
+            .route("/health", get(|| async { "ok" }))
+            .with_state(replay.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Ok((address, replay))
+    }
+
+    /// The last request.
+    #[allow(dead_code, reason = "the load test asks for none")]
+    pub fn last(&self) -> Value {
+        let asked = self.asked.as_ref().and_then(|asked| asked.lock().ok()?.last().cloned());
+        asked.unwrap_or_default()
+    }
+}
+
+/// Bytes to send, or the connection to break.
+type Sent = Result<Bytes, std::io::Error>;
+
+struct Received(mpsc::Receiver<Sent>);
+
+impl Stream for Received {
+    type Item = Sent;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Sent>> {
+        self.0.poll_recv(context)
+    }
+}
+
+fn response(status: u16, kind: &str, body: Body) -> Response<Body> {
+    let response = Response::builder().status(status).header("content-type", kind).body(body);
+    response.unwrap_or_default()
+}
+
+async fn complete(State(replay): State<Arc<Replay>>, uri: Uri, body: Bytes) -> Result<Response<Body>, Infallible> {
+    let ask: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if let Some(asked) = &replay.asked
+        && let Ok(mut asked) = asked.lock()
+    {
+        asked.push(ask.clone());
+    }
+    replay.begun.fetch_add(1, Ordering::Relaxed);
+    let fault = ask["fault"].as_str().unwrap_or_default().to_owned();
+    let json = "application/json";
+    let message = json!({"error": {"message": "no memory left", "type": "InternalServerError", "code": 500}});
+    Ok(match fault.as_str() {
+        "http_500" => response(500, json, message.to_string().into()),
+        "http_500_text" => response(500, "text/plain", "Internal Server Error".into()),
+        "http_400" => response(400, json, json!({"object": "error", "message": "too long"}).to_string().into()),
+        "http_401" => response(401, json, json!({"error": "wrong key"}).to_string().into()),
+        "http_429" => response(429, json, json!({"detail": "busy"}).to_string().into()),
+        "html" => response(200, "text/html", "<html>Welcome to nginx!</html>".into()),
+        "json_garbage" => response(200, json, "{\"choices\": ".into()),
+        "hang" => {
+            sleep(Duration::from_secs(60)).await;
+            response(200, json, Body::empty())
+        }
+        _ => {
+            let (send, receive) = mpsc::channel(1);
+            let kind = if fault == "whole" { json } else { "text/event-stream; charset=utf-8" };
+            let native = uri.path() == "/completion";
+            tokio::spawn(async move {
+                if play(&replay, &ask, native, &fault, &send).await.is_none() {
+                    replay.closed.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            response(200, kind, Body::from_stream(Received(receive)))
+        }
+    })
+}
+
+/// Sends an answer. Nothing is returned if the connection is closed meanwhile.
+async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mpsc::Sender<Sent>) -> Option<()> {
+    let seed = ask["seed"].as_u64().unwrap_or_default();
+    let mut random = Random::new(seed + 1);
+    let outputs = replay.outputs.get(ask["model"].as_str().unwrap_or_default());
+    let outputs = outputs.or(replay.outputs.values().next())?;
+    let text = &outputs[usize::try_from(seed).ok()? % outputs.len()];
+    let chunk = |text: &str, finish: Option<&str>| match native {
+        true => json!({"content": text, "stop": finish.is_some(), "stop_type": finish.unwrap_or("none"),
+            "tokens_evaluated": 11, "tokens_predicted": 7}),
+        false => json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "stop_reason": null}]}),
+    };
+    if fault == "whole" {
+        let mut whole = chunk(text, Some("stop"));
+        whole["usage"] = json!({"prompt_tokens": 11, "completion_tokens": 7});
+        return send.send(Ok(whole.to_string().into())).await.ok();
+    }
+    let mut pieces = Vec::new();
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let from = 1 + random.below(12);
+        let at = (from..rest.len()).find(|&at| rest.is_char_boundary(at)).unwrap_or(rest.len());
+        let (piece, tail) = rest.split_at(at);
+        pieces.push(chunk(piece, None));
+        rest = tail;
+    }
+    let middle = pieces.len() / 2;
+    let end = if native { "eos" } else { "stop" };
+    pieces.push(chunk("", Some(end)));
+    if !native {
+        pieces.push(json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}));
+    }
+    for (at, piece) in pieces.iter().enumerate() {
+        if at == middle {
+            match fault {
+                "slow" => tokio::select! {
+                    () = send.closed() => return None,
+                    () = sleep(Duration::from_secs(60)) => {}
+                },
+                "cut_off" => return Some(()),
+                "reset" => return send.send(Err(std::io::Error::other("reset"))).await.ok(),
+                "garbage" => send.send(Ok("data: {\"choices\": [oops\n\n".into())).await.ok()?,
+                "long" => {
+                    for _ in 0..200 {
+                        send.send(Ok(Bytes::from(vec![b'x'; 1000]))).await.ok()?;
+                    }
+                }
+                "error_event" => {
+                    let error = json!({"error": {"message": "out of blocks", "code": 500}});
+                    send.send(Ok(format!("data: {error}\n\n").into())).await.ok()?;
+                }
+                "invalid_utf_8" => {
+                    let mut bytes = format!("data: {}\n\n", chunk("@", None)).into_bytes();
+                    bytes.iter_mut().filter(|byte| **byte == b'@').for_each(|byte| *byte = 0xFF);
+                    send.send(Ok(bytes.into())).await.ok()?;
+                }
+                _ => {}
+            }
+        }
+        // Every way in which servers write events.
+        let event = match random.below(4) {
+            0 => format!("data:{piece}\r\n\r\n"),
+            1 => format!(": ping\n\ndata: {piece}\n\n"),
+            2 => format!("event: x\nid: 1\ndata: {piece}\n\n"),
+            _ => format!("data: {piece}\n\n"),
+        };
+        let mut bytes = event.as_bytes();
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at((1 + random.below(400)).min(bytes.len()));
+            send.send(Ok(Bytes::copy_from_slice(now))).await.ok()?;
+            bytes = later;
+        }
+        if !replay.pause.is_zero() {
+            tokio::select! {
+                () = send.closed() => return None,
+                () = sleep(replay.pause) => {}
+            }
+        }
+    }
+    if native || fault == "no_done" {
+        return Some(());
+    }
+    send.send(Ok("data: [DONE]\n\n".into())).await.ok()
+}
