@@ -33,6 +33,8 @@ mod parse;
 mod parser_args;
 mod render;
 mod report;
+#[cfg(feature = "serve")]
+mod serve;
 mod ui;
 mod verify;
 mod visible;
@@ -111,6 +113,12 @@ enum Command {
         after_help = "The manifest lists templates:\n\n  [[source]]\n  name = \"command_r_plus_tool_use\"       # of the spec\n  repo = \"CohereForAI/c4ai-command-r-plus\"\n  revision = \"main\"                      # a branch, a tag or a commit; this is the default\n  file = \"tokenizer_config.json\"         # by default the file in which models keep their template\n  template = \"tool_use\"                  # one of several named templates\n  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja\n  eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check; a .jinja file has none\n\nExamples:\n  unjinja fetch --manifest generated/sources.toml --out hub          # all\n  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b\n  HF_TOKEN=hf_… unjinja fetch --out hub                              # models with a licence\n  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml\n\nHF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE work as for the Hub's other clients."
     )]
     Fetch(fetch::Arguments),
+    /// Serve chat completions in front of a server that completes text.
+    #[cfg(feature = "serve")]
+    #[command(
+        after_help = "Examples:\n  unjinja serve --upstream http://127.0.0.1:8000 --template tokenizer_config.json\n  unjinja serve --upstream http://127.0.0.1:8081 --upstream-api llama.cpp --template model.gguf\n  unjinja serve --upstream https://gpu.internal --template small=small.jinja --template large=large.jinja\n\nEndpoints: /v1/chat/completions, /v1/messages, /v1/models, /health, /metrics.\n\nKeys come from files or from the environment: UNJINJA_API_KEY for clients, UNJINJA_UPSTREAM_API_KEY for the upstream. -v or UNJINJA_LOG=1 logs every request; prompts, answers and keys are never logged."
+    )]
+    Serve(serve::Arguments),
     /// List the supported models, or the specs of a folder.
     #[command(
         after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table\n  unjinja list --overlay openai/gpt-oss-120b > my-model.overlay.toml"
@@ -176,6 +184,8 @@ fn run(command: &Command, ui: Ui) -> Done {
         Command::Explain(arguments) => explain::run(arguments),
         #[cfg(feature = "fetch")]
         Command::Fetch(arguments) => fetch::run(arguments, ui),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(arguments, ui),
         Command::List { overlay: Some(name), .. } => list::overlay(name),
         Command::List { specs: Some(folder), format, .. } => list::specs(folder, *format),
         Command::List { format, .. } => list::models(*format),

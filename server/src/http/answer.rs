@@ -123,8 +123,7 @@ async fn begin(state: &Arc<State>, api: Api, body: &[u8]) -> Result<Begun, Refus
     // A long conversation takes milliseconds to render, and a grammar may take longer: other answers go on meanwhile.
     let rendered = tokio::task::spawn_blocking(move || render(prepared, &served_model, adds_bos, grammar));
     let (prepared, ask) = rendered.await.map_err(|_| ApiError::new(500, "the prompt could not be rendered"))??;
-    let options =
-        ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
+    let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
     let stops = prepared.sampling.stop;
     let reply = Reply::new(&options, prepared.model, prepared.call_ids);
     let turn = Turn::new(&served.model, prepared.options, reply, stops);

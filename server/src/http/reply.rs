@@ -62,7 +62,9 @@ impl Reply {
                 Self::Chunks(Box::new(writer.diagnostics(diagnostics)))
             }
             (Api::OpenAi, false) => Self::Completion { model, call_ids, diagnostics },
-            (Api::Anthropic, true) => Self::Events(Box::new(EventWriter::new(model, call_ids).diagnostics(diagnostics))),
+            (Api::Anthropic, true) => {
+                Self::Events(Box::new(EventWriter::new(model, call_ids).diagnostics(diagnostics)))
+            }
             (Api::Anthropic, false) => {
                 let writer = EventWriter::new(model, call_ids).diagnostics(diagnostics);
                 Self::Response(Box::new(ResponseBuilder::new(writer)))

@@ -80,7 +80,9 @@ impl Proxy {
         let overdue = async {
             let _ = stopped.wait_for(|stopped| *stopped).await;
             sleep(limit).await;
-            log.write(LogLine::Note("shutting down: the time limit is over; the other answers end with an error".to_owned()));
+            log.write(LogLine::Note(
+                "shutting down: the time limit is over; the other answers end with an error".to_owned(),
+            ));
             let _ = close.send(true);
             sleep(LAST_WORD).await;
         };

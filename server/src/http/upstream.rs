@@ -83,7 +83,8 @@ impl Upstream {
             answer["tokens"].as_array().map(|tokens| !tokens.is_empty()).ok_or(())
         };
         // An upstream that does not say is asked again with the next prompt. Most models of llama.cpp want BOS.
-        let said = self.adds_bos.get_or_try_init(|| async { timeout(self.timeouts.connect, ask()).await.map_err(|_| ())? });
+        let said =
+            self.adds_bos.get_or_try_init(|| async { timeout(self.timeouts.connect, ask()).await.map_err(|_| ())? });
         said.await.copied().unwrap_or(true)
     }
 
@@ -137,7 +138,11 @@ impl Upstream {
 
 fn silent(waited: Duration) -> Trouble {
     let seconds = waited.as_secs_f64();
-    Trouble::new("timeout", 504, format!("the upstream sent nothing for {seconds} seconds; send the request again later"))
+    Trouble::new(
+        "timeout",
+        504,
+        format!("the upstream sent nothing for {seconds} seconds; send the request again later"),
+    )
 }
 
 fn unreachable_(error: &reqwest::Error) -> Trouble {
@@ -244,9 +249,8 @@ impl Answer {
             }
             Form::Whole(body) => waiting.push_back(read(body)),
         }
-        let told = |piece: &Result<Piece, Trouble>| {
-            piece.as_ref().map_or(true, |piece| piece.finish.is_some() || piece.last)
-        };
+        let told =
+            |piece: &Result<Piece, Trouble>| piece.as_ref().map_or(true, |piece| piece.finish.is_some() || piece.last);
         if !self.finished && !waiting.iter().any(told) {
             waiting.push_back(Err(Trouble::cut_off()));
         }

@@ -16,12 +16,12 @@ const BEFORE: &[(&str, u16, &str)] = &[
     ("http_429", 429, "status 429: busy"),
     ("html", 502, "an answer of type \"text/html\": \"<html>Welcome to nginx!</html>\""),
     ("json_garbage", 502, "no completion"),
-    ("hang", 504, "sent nothing for 1.5 seconds"),
+    ("hang", 504, "sent nothing for 2 seconds"),
 ];
 
 /// Faults in the middle of the answer.
 const WITHIN: &[(&str, u16, &str)] = &[
-    ("slow", 504, "sent nothing for 0.7 seconds"),
+    ("slow", 504, "sent nothing for 1.5 seconds"),
     ("cut_off", 502, "stopped before its end"),
     ("reset", 502, "stopped before its end"),
     ("garbage", 502, "no completion"),
@@ -39,7 +39,11 @@ fn messages(more: Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_end_in_an_error_with_our_text() -> Result<(), Failure> {
-    let proxy = Running::simple(CALL, |config| config.limits.line = 100_000).await?;
+    let proxy = Running::simple(CALL, |config| {
+        config.limits.line = 100_000;
+        (config.timeouts.first_byte, config.timeouts.idle) = (Duration::from_secs(2), Duration::from_millis(1500));
+    })
+    .await?;
     for (fault, status, part) in BEFORE.iter().chain(WITHIN) {
         let within = WITHIN.iter().any(|(name, ..)| name == fault);
         for stream in [false, true] {

@@ -20,7 +20,8 @@ async fn a_key_is_asked_for() -> Result<(), Failure> {
     };
     assert_eq!(ask("authorization", "Bearer sesame").await?, 200);
     assert_eq!(ask("x-api-key", "sesame").await?, 200);
-    for (name, value) in [("authorization", "Bearer Sesame"), ("authorization", "sesame"), ("x-api-key", ""), ("a", "b")]
+    for (name, value) in
+        [("authorization", "Bearer Sesame"), ("authorization", "sesame"), ("x-api-key", ""), ("a", "b")]
     {
         assert_eq!(ask(name, value).await?, 401, "{name} {value}");
     }
@@ -40,7 +41,8 @@ async fn requests_have_limits() -> Result<(), Failure> {
     .await?;
     let (status, body) = proxy.json(CHAT, &chat(json!({"x": "y".repeat(6000)}))).await?;
     assert_eq!((status, body["error"]["message"].as_str().unwrap().contains("5000 bytes")), (413, true), "{body}");
-    let tools: Vec<Value> = (0..3).map(|at| json!({"type": "function", "function": {"name": format!("f{at}")}})).collect();
+    let tools: Vec<Value> =
+        (0..3).map(|at| json!({"type": "function", "function": {"name": format!("f{at}")}})).collect();
     let (status, body) = proxy.json(CHAT, &chat(json!({"tools": tools}))).await?;
     assert_eq!((status, &body["error"]["param"]), (400, &json!("tools")), "{body}");
     let mut first = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;

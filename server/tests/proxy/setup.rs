@@ -45,9 +45,6 @@ impl Running {
         let mut config = Config::new(UpstreamConfig::new(&url, api)?);
         config.log = Log::to(move |line| lines.lock().unwrap().push(line.to_string()));
         config.diagnostics = true;
-        config.timeouts.connect = Duration::from_secs(1);
-        config.timeouts.first_byte = Duration::from_millis(1500);
-        config.timeouts.idle = Duration::from_millis(700);
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);

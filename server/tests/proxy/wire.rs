@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use unjinja_server::openai::{ChatCompletionChunk, ChatRequest};
+use unjinja_server::TemplateNeeds;
 use unjinja_server::anthropic::StreamEvent;
 use unjinja_server::http::{GrammarUse, UpstreamApi};
-use unjinja_server::TemplateNeeds;
+use unjinja_server::openai::{ChatCompletionChunk, ChatRequest};
 
 use super::replay::Replay;
 use super::setup::{CALL, Failure, Running, chat, events, loaded};
@@ -62,7 +62,9 @@ async fn llama_cpp_gets_a_grammar_where_a_call_is_promised() -> Result<(), Failu
 #[tokio::test(flavor = "multi_thread")]
 async fn vllm_gets_a_grammar_if_it_is_wanted() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |config| config.upstream.grammar = GrammarUse::WhenPromised).await?;
-    proxy.json(CHAT, &chat(json!({"tool_choice": "required", "chat_template_kwargs": {"enable_thinking": false}}))).await?;
+    proxy
+        .json(CHAT, &chat(json!({"tool_choice": "required", "chat_template_kwargs": {"enable_thinking": false}})))
+        .await?;
     let asked = proxy.replay.last();
     assert!(asked["structured_outputs"]["grammar"].as_str().unwrap_or_default().contains("root ::="), "{asked}");
     Ok(())
@@ -104,7 +106,8 @@ async fn clients_get_the_message_of_every_format() -> Result<(), Failure> {
             let mut body = chat(json!({"model": model.name, "tools": tools, "seed": seed}));
             let prepared = ChatRequest::from_value(&body)?.prepare(&needs)?;
             let prompt = model.template.render(&prepared.context)?;
-            let expected = unjinja_runtime::parse(model.parser.clone(), output.as_str(), &prepared.prompt(&prompt).options);
+            let expected =
+                unjinja_runtime::parse(model.parser.clone(), output.as_str(), &prepared.prompt(&prompt).options);
             let place = format!("{} {output:?}", model.name);
 
             let (status, mut whole) = proxy.json(CHAT, &body).await?;

@@ -77,7 +77,8 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
         return Ok(Piece { last: true, ..Piece::default() });
     }
     let chunk: Result<Chunk, _> = serde_json::from_str(text);
-    let Ok(Chunk { content: Some(content), stop, stop_type, stopping_word, tokens_evaluated, tokens_predicted }) = chunk
+    let Ok(Chunk { content: Some(content), stop, stop_type, stopping_word, tokens_evaluated, tokens_predicted }) =
+        chunk
     else {
         return Err(match serde_json::from_str::<Value>(text) {
             Ok(value @ Value::Object(_)) if value.get("content").is_none() => {

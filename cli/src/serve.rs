@@ -1,0 +1,311 @@
+//! `unjinja serve`: OpenAI's and Anthropic's chat APIs in front of a server that completes text. The proxy itself is
+//! `unjinja_server::http`; this reads its configuration and its models, and prints its log. It must never print a key.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use unjinja_dynamic::{Loader, Model, Overlay, Status};
+use unjinja_server::http::{
+    Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, UpstreamApi, UpstreamConfig,
+};
+use unjinja_spec::FormatSpec;
+
+use crate::failure::{Done, Failure};
+use crate::parser_args::ParserArgs;
+use crate::ui::{Ui, WARNING, paint};
+use crate::{input, log, visible};
+
+/// Environment variables with keys.
+const KEY: &str = "UNJINJA_API_KEY";
+const UPSTREAM_KEY: &str = "UNJINJA_UPSTREAM_API_KEY";
+
+/// The arguments of `serve`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// The server that completes text.
+    #[arg(long, value_name = "URL")]
+    upstream: String,
+    /// The protocol of the upstream.
+    #[arg(long, value_enum, default_value = "openai")]
+    upstream_api: Api,
+    /// The chat template: a .jinja, tokenizer_config.json or GGUF file, or the id of a model on the Hugging Face Hub. Give
+    /// it several times, as NAME=FILE, to serve several models; a single one answers to every name.
+    #[arg(long, value_name = "[NAME=]FILE", required = true)]
+    template: Vec<String>,
+    #[command(flatten)]
+    parser: ParserArgs,
+    /// The name of the model at the upstream; by default NAME, or else the name that the client sends.
+    #[arg(long, value_name = "NAME")]
+    upstream_model: Option<String>,
+    /// When to constrain the sampler: `promised` where a request demands a call, a certain tool or JSON. The default is
+    /// `promised` for llama.cpp and `none` otherwise.
+    #[arg(long, value_enum)]
+    grammar: Option<Grammar>,
+    /// Whether the upstream begins prompts with BOS by itself. `auto` asks llama.cpp; others are told not to.
+    #[arg(long, value_enum, default_value = "auto")]
+    upstream_adds_bos: AddsBos,
+    /// The limit of tokens for requests without one. llama.cpp needs none.
+    #[arg(long, value_name = "TOKENS", default_value_t = 4096)]
+    max_tokens: u64,
+    /// Add the parser's diagnostics to answers, in an extra field.
+    #[arg(long)]
+    diagnostics: bool,
+    /// A file with the key that clients must send; overrides UNJINJA_API_KEY.
+    #[arg(long, value_name = "FILE", help_heading = "Security")]
+    api_key_file: Option<PathBuf>,
+    /// A file with the key for the upstream; overrides UNJINJA_UPSTREAM_API_KEY.
+    #[arg(long, value_name = "FILE", help_heading = "Security")]
+    upstream_api_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// The flags for limits.
+#[derive(Args)]
+#[command(next_help_heading = "Limits")]
+struct LimitArgs {
+    /// The longest request, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body)]
+    max_body: usize,
+    /// The most tools in a request.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tools)]
+    max_tools: usize,
+    /// The most requests at the same time; further ones get status 429.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().concurrent)]
+    max_concurrent: usize,
+    /// Seconds for a connection to the upstream.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    connect_timeout: u64,
+    /// Seconds until the upstream's first token.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    first_token_timeout: u64,
+    /// Seconds between two tokens.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    idle_timeout: u64,
+    /// Seconds for a client to send its request, or to take a piece of the answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    client_timeout: u64,
+    /// Seconds for answers that are being written when the command is told to end.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    shutdown_timeout: u64,
+}
+
+/// The protocol of the upstream.
+#[derive(Clone, Copy, ValueEnum)]
+enum Api {
+    /// `/v1/completions`: vLLM, SGLang, TGI and others.
+    Openai,
+    /// `/completion` of llama.cpp.
+    #[value(name = "llama.cpp")]
+    LlamaCpp,
+}
+
+/// When the upstream gets a grammar.
+#[derive(Clone, Copy, ValueEnum)]
+enum Grammar {
+    None,
+    Promised,
+    Always,
+}
+
+/// Whether the upstream adds BOS.
+#[derive(Clone, Copy, ValueEnum)]
+enum AddsBos {
+    Auto,
+    Yes,
+    No,
+}
+
+/// Runs the command until it is told to end.
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    let config = config(arguments, ui)?;
+    let models = models(arguments, ui)?;
+    let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
+    let has_key = config.key.is_some();
+    let proxy = Proxy::new(config, models).map_err(|error| Failure::Input(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(async {
+        let place = arguments.listen;
+        let listener = TcpListener::bind(place)
+            .await
+            .map_err(|error| Failure::Input(format!("{place}: {error}; choose another address with --listen")))?;
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() && !has_key {
+            warn(ui, &format!("{address} can be reached from other machines, and no key is set; set {KEY}"));
+        }
+        if !ui.quiet {
+            anstream::eprintln!("listening on http://{address} for {}", visible::line(&names.join(", ")));
+        }
+        let stop = signals()?;
+        Ok(proxy
+            .serve(listener, async move {
+                let _ = stop.await;
+            })
+            .await?)
+    });
+    // What a request still computes is not waited for.
+    runtime.shutdown_background();
+    served
+}
+
+/// Resolves at the first signal to end. A second one ends the process at once.
+fn signals() -> Result<oneshot::Receiver<()>, Failure> {
+    let (send, receive) = oneshot::channel();
+    #[cfg(unix)]
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    #[cfg(unix)]
+    let mut interrupt = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        let mut send = Some(send);
+        loop {
+            #[cfg(unix)]
+            std::future::poll_fn(|context| {
+                // Both have to be polled, so that both wake this task.
+                let (one, other) = (terminate.poll_recv(context), interrupt.poll_recv(context));
+                if one.is_ready() || other.is_ready() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+            })
+            .await;
+            #[cfg(not(unix))]
+            if tokio::signal::ctrl_c().await.is_err() {
+                return;
+            }
+            match send.take() {
+                Some(send) => drop(send.send(())),
+                None => std::process::exit(130),
+            }
+        }
+    });
+    Ok(receive)
+}
+
+fn warn(ui: Ui, text: &str) {
+    if !ui.quiet {
+        anstream::eprintln!("{} {}", paint(WARNING, "warning:"), visible::lines(text));
+    }
+}
+
+fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
+    let api = match arguments.upstream_api {
+        Api::Openai => UpstreamApi::OpenAi,
+        Api::LlamaCpp => UpstreamApi::LlamaCpp,
+    };
+    let mut upstream =
+        UpstreamConfig::new(&arguments.upstream, api).map_err(|error| Failure::Input(error.to_string()))?;
+    upstream.key = key(arguments.upstream_api_key_file.as_deref(), UPSTREAM_KEY)?;
+    upstream.max_tokens = arguments.max_tokens;
+    match arguments.upstream_adds_bos {
+        AddsBos::Auto => {}
+        AddsBos::Yes => upstream.adds_bos = Some(true),
+        AddsBos::No => upstream.adds_bos = Some(false),
+    }
+    match arguments.grammar {
+        None => {}
+        Some(Grammar::None) => upstream.grammar = GrammarUse::Never,
+        Some(Grammar::Promised) => upstream.grammar = GrammarUse::WhenPromised,
+        Some(Grammar::Always) => upstream.grammar = GrammarUse::Always,
+    }
+    let mut config = Config::new(upstream);
+    config.key = key(arguments.api_key_file.as_deref(), KEY)?;
+    config.diagnostics = arguments.diagnostics;
+    let limits = &arguments.limits;
+    (config.limits.body, config.limits.tools) = (limits.max_body, limits.max_tools);
+    config.limits.concurrent = limits.max_concurrent;
+    let seconds = Duration::from_secs;
+    config.timeouts = Timeouts {
+        connect: seconds(limits.connect_timeout),
+        first_byte: seconds(limits.first_token_timeout),
+        idle: seconds(limits.idle_timeout),
+        client: seconds(limits.client_timeout),
+        shutdown: seconds(limits.shutdown_timeout),
+    };
+    config.log = Log::to(move |line| {
+        let important = match line {
+            LogLine::Request { status, .. } => *status >= 500,
+            _ => true,
+        };
+        if log::is_on() || (important && !ui.quiet) {
+            anstream::eprintln!("{}", visible::line(&line.to_string()));
+        }
+    });
+    Ok(config)
+}
+
+/// The key in a file, or else in an environment variable.
+fn key(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, Failure> {
+    let Some(path) = file else {
+        return Ok(std::env::var(variable).ok().and_then(|text| Secret::new(&text)));
+    };
+    let key = Secret::new(&input::text(path)?);
+    key.map(Some).ok_or_else(|| Failure::file(path, "the file is empty; write the key into it"))
+}
+
+fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
+    let count = arguments.template.len();
+    arguments.parser.for_templates(count)?;
+    if arguments.upstream_model.is_some() && count != 1 {
+        return Err(Failure::Input(format!("--upstream-model is about one template, but there are {count}")));
+    }
+    let loader = loader(&arguments.parser)?;
+    let mut served = Vec::new();
+    for template in &arguments.template {
+        let (name, file) = match template.split_once('=') {
+            // A file may have this character in its name.
+            Some((name, file)) if !Path::new(template).exists() => (Some(name), file),
+            _ => (None, template.as_str()),
+        };
+        let model = load(&loader, file)?;
+        let shown = name.unwrap_or(model.name()).to_owned();
+        if model.status() != Status::Supported {
+            warn(ui, &format!("{shown}: this format is not fully supported: {}", model.gaps().join("; ")));
+        }
+        let mut one = ServedModel::new(shown, model).map_err(|error| Failure::Input(error.to_string()))?;
+        if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
+            one = one.upstream_name_is(upstream);
+        }
+        served.push(one);
+    }
+    Models::new(served).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// A loader with what `--spec`, `--model` and `--overlay` give.
+fn loader(parser: &ParserArgs) -> Result<Loader, Failure> {
+    let mut loader = Loader::new();
+    #[cfg(feature = "models")]
+    {
+        loader = loader.known_formats();
+    }
+    let spec = match parser.spec() {
+        Some(path) => Some(FormatSpec::from_toml(&input::text(path)?, &path.display().to_string())?),
+        None => parser.model_spec()?,
+    };
+    if let Some(spec) = spec {
+        loader = loader.committed_spec(spec);
+    }
+    if let Some(path) = parser.overlay() {
+        loader = loader.overlay(Overlay::from_toml(&input::text(path)?, &path.display().to_string())?);
+    }
+    Ok(loader)
+}
+
+fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
+    let found = |error: unjinja_dynamic::ModelError| Failure::Found(error.to_string());
+    #[cfg(feature = "fetch")]
+    if !Path::new(file).exists() && file.split('/').count() == 2 && !file.starts_with(['.', '/']) && !file.contains('#')
+    {
+        let wanted =
+            crate::manifest::OnHub { repo: file.to_owned(), revision: "main".to_owned(), file: None, template: None };
+        let fetched = crate::hub::Hub::from_env().and_then(|hub| hub.fetch(&wanted));
+        let fetched =
+            fetched.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
+        let source = unjinja_dynamic::Source::from_text(format!("{}.jinja", file.replace('/', "-")), &fetched.text);
+        return loader.from_source(source).map_err(found);
+    }
+    loader.from_file(file).map_err(found)
+}
